@@ -1,0 +1,50 @@
+# The same commands at home and in CI. Each target makes the virtual environment it needs.
+# A fresh machine needs Python 3.11 or later (with venv), git and make; `make help` lists the targets.
+
+PYTHON  ?= python3
+WORKERS ?= auto
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench format clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(STAMP) ## would the example workload fit on the example cluster, and where?
+	$(BIN)/fairway try -f examples/workload.yaml --cluster examples/cluster.yaml
+
+test: check ## everything CI checks: make check, then the tests
+	$(BIN)/python -m pytest --numprocesses $(WORKERS)
+
+check: $(STAMP) ## lint, formatting, types, the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## measure, and fail below a floor
+	$(BIN)/python benchmarks/run.py
+
+format: $(STAMP) ## format the code and apply the safe lint fixes
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+clean: ## remove the virtual environment and what the tools leave behind
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# Installed again whenever the package's metadata or the pins change. An environment without a working pip is made anew.
+# The pins include the build backend, so nothing is resolved at install time.
+$(STAMP): pyproject.toml requirements/test.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Fairway needs Python 3.11 or later; name one: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "preparing $(VENV)"
+	@$(PIP) --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --requirement requirements/test.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,156 @@
+"""`fairway conformance`: does the engine decide as kube-scheduler did?
+
+In: files of recorded decisions (`corpus` reads them, `corpus_run` runs them). Out: a table of cases, pods and pods that
+came out otherwise, by focus; on request the first differences in detail. Exit code 0: all match; 3: some do not.
+Cases are independent of one another, so they are spread over all cores.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress
+
+if TYPE_CHECKING:
+    from fairway.cli.corpus import CaseLine
+    from fairway.cli.corpus_run import CaseResult
+
+__all__ = ["conformance"]
+
+COLUMNS: Final = (
+    Column("focus", "FOCUS"),
+    Column("cases", "CASES", right=True),
+    Column("pods", "PODS", right=True),
+    Column("mismatches", "MISMATCHES", right=True),
+)
+NO: Final = 3
+
+HELP = """\b
+Examples:
+  fairway conformance tests/conformance/corpus           every focus, all cores
+  fairway conformance mixed.jsonl.gz --show 3            the first three mismatches in detail
+  fairway conformance corpus/ --case mixed-00012 -o json
+
+Compare Fairway's decisions with those recorded from kube-scheduler.
+
+CORPUS is a file of cases (.jsonl, .jsonl.gz; one a line) or a directory of such files. Everything that was recorded is
+compared: which nodes fit and why others do not, every plugin's score on every node, the choice, messages, volumes,
+preemption. A focus is the plugin, or the subject, that a case was made for.
+
+\b
+Exit codes: 0 all match; 3 some do not; 1 a file cannot be read.
+"""
+
+
+@click.command(cls=Command, help=HELP, context_settings=CONTEXT)
+@click.argument("corpus", nargs=-1, required=True, type=click.Path(exists=True))
+@click.option(
+    "--show", type=click.IntRange(min=0), default=0, metavar="N", help="Print the first N mismatches in detail."
+)
+@click.option("--case", "wanted", multiple=True, metavar="NAME", help="Run only this case; may be repeated.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=lambda: os.cpu_count() or 1,
+    show_default="all cores",
+    metavar="N",
+    help="Processes to run cases in; 1: no other than this one.",
+)
+@output_option
+@click.pass_context
+def conformance(
+    ctx: click.Context, corpus: Sequence[str], show: int, wanted: Sequence[str], jobs: int, output: str
+) -> None:
+    """Run a corpus; see HELP."""
+    lines = _lines(corpus, wanted)
+    results = []
+    with progress("comparing", sum(len(line.data) for line in lines)) as advance:
+        for size, result in _results(lines, jobs):
+            results.append(result)
+            advance(size)
+    results.sort(key=lambda result: (result.focus, result.name))
+    rows = _summary(results)
+    emit(rows, COLUMNS, output, document={**rows[-1], "focuses": rows[:-1], "first": _details(results, show)})
+    if not is_structured(output):
+        _narrate(results, show)
+    ctx.exit(NO if rows[-1]["mismatches"] else 0)
+
+
+def _lines(corpus: Sequence[str], wanted: Sequence[str]) -> list[CaseLine]:
+    from fairway.cli.corpus import case_name, read_lines
+
+    lines = list(read_lines(corpus))
+    if wanted:
+        names = {case_name(line): line for line in lines}
+        missing = [name for name in wanted if name not in names]
+        if missing:
+            raise click.BadParameter(f"no case is called {', '.join(missing)}", param_hint="--case")
+        lines = [names[name] for name in wanted]
+    if not lines:
+        raise click.ClickException("the corpus has no cases")
+    return lines
+
+
+def _results(lines: Sequence[CaseLine], jobs: int) -> Iterator[tuple[int, CaseResult]]:
+    """Every case's size and result, as they come in."""
+    if jobs == 1 or len(lines) == 1:
+        yield from map(_check, lines)
+        return
+    # The longest cases first, so that no process is left with one at the end. Fresh processes: a fork would
+    # inherit the thread that draws the progress bar.
+    ordered = sorted(lines, key=lambda line: -len(line.data))
+    with contextlib.closing(multiprocessing.get_context("spawn").Pool(min(jobs, len(lines)))) as pool:
+        yield from pool.imap_unordered(_check, ordered)
+
+
+def _check(line: CaseLine) -> tuple[int, CaseResult]:
+    from fairway.cli.corpus_run import check_line
+
+    return len(line.data), check_line(line)
+
+
+def _summary(results: Iterable[CaseResult]) -> list[dict[str, Any]]:
+    """A row for each focus, and one for all together."""
+    rows: dict[str, dict[str, Any]] = {}
+    everything: dict[str, Any] = {"focus": "all", "cases": 0, "pods": 0, "mismatches": 0}
+    for result in results:
+        row = rows.setdefault(result.focus, {"focus": result.focus, "cases": 0, "pods": 0, "mismatches": 0})
+        for counts in (row, everything):
+            counts["cases"] += 1
+            counts["pods"] += result.num_pods
+            counts["mismatches"] += len(result.mismatches)
+    return [*rows.values(), everything]
+
+
+def _details(results: Iterable[CaseResult], show: int) -> list[dict[str, Any]]:
+    details = [
+        {
+            "case": result.name,
+            "focus": result.focus,
+            "source": result.source,
+            "pod": mismatch.pod,
+            "differences": [difference._asdict() for difference in mismatch.differences],
+        }
+        for result in results
+        for mismatch in result.mismatches
+    ]
+    return details[:show]
+
+
+def _narrate(results: Sequence[CaseResult], show: int) -> None:
+    for detail in _details(results, show):
+        click.echo(f"\n{detail['case']}, pod {detail['pod']} ({detail['source']})")
+        for difference in detail["differences"]:
+            click.echo(f"  {difference['field']}")
+            click.echo(f"    expected  {difference['expected']}")
+            click.echo(f"    got       {difference['got']}")
+    number = sum(len(result.mismatches) for result in results)
+    if number > show:
+        narrate(f"→ --show {min(number, 10)} prints the first mismatches in detail")

@@ -1,0 +1,172 @@
+"""`fairway`: the group of commands, and the one place where failures become words and exit codes.
+
+In: the arguments of the process. Out: the exit code: 0 yes, 1 failed, 2 usage, 3 the answer is no, 4 cannot reach or
+not allowed, 130 interrupted. A command's module is imported when that command runs, so `--help` answers at once.
+Called as the script `fairway` (and `kubectl-fairway`), and by `python -m fairway`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import click
+
+from fairway import __version__
+from fairway.cli.help_text import CONTEXT, ExamplesFirst
+
+__all__ = ["CommandError", "fairway", "main"]
+
+FAILED, USAGE, NO, UNREACHABLE, INTERRUPTED = 1, 2, 3, 4, 130
+DEBUG: Final = "FAIRWAY_DEBUG"
+
+
+class Entry(NamedTuple):
+    """Where a command is, and its line in the overview, which is printed without importing it."""
+
+    module: str
+    name: str
+    summary: str
+
+
+COMMANDS: Final[dict[str, Entry]] = {
+    "try": Entry("fairway.cli.try_", "try_command", "Would it fit, where, and how many?"),
+    "why": Entry("fairway.cli.why", "why", "Why here, why not there, what would fix it?"),
+    "conformance": Entry("fairway.cli.conformance", "conformance", "Is it exact? Compare with recorded decisions."),
+    "bench": Entry("fairway.cli.bench", "bench", "Is it fast? Decisions per second, latency, memory."),
+}
+
+HELP = """\b
+Examples:
+  fairway try -f workload.yaml --cluster cluster.yaml      would it fit, and where?
+  fairway why web-0 --cluster cluster.yaml                 why is this pod waiting, what would fix it?
+  fairway bench --nodes 5000 --pods 20000 --mix mixed      how many decisions a second?
+  fairway conformance tests/conformance/corpus             does it decide as kube-scheduler does?
+
+A Kubernetes scheduler you program in Python, try on a trace in seconds, and run on a real cluster.
+It decides exactly as kube-scheduler does until you tell it otherwise, and it can always say why.
+
+\b
+Exit codes: 0 yes; 1 failed; 2 usage; 3 the answer is no; 4 cannot reach or not allowed; 130 interrupted.
+"""
+
+
+class CommandError(click.ClickException):
+    """A failure in the user's words: what, why, and what to do next."""
+
+    def __init__(self, what: str, hint: str = "", exit_code: int = FAILED) -> None:
+        super().__init__(what)
+        self.hint = hint
+        self.exit_code = exit_code  # type: ignore[misc]  # click reads it from the instance
+
+
+class LazyGroup(ExamplesFirst, click.Group):
+    """Commands by name; the module is imported when the command is wanted."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the table above."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = getattr(importlib.import_module(entry.module), entry.name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The overview, without importing anything."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+@click.group(
+    name="fairway",
+    cls=LazyGroup,
+    help=HELP,
+    context_settings=CONTEXT,
+    no_args_is_help=False,
+    invoke_without_command=True,
+)
+@click.version_option(__version__, "-V", "--version", prog_name="fairway", message="%(prog)s %(version)s")
+@click.pass_context
+def fairway(ctx: click.Context) -> None:
+    """See HELP, which is what users read."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run a command line; returns the exit code."""
+    name = "kubectl fairway" if os.path.basename(sys.argv[0]).startswith("kubectl-") else "fairway"  # noqa: PTH119 - pathlib costs 10 ms
+    try:
+        code = fairway.main(args=None if args is None else list(args), prog_name=name, standalone_mode=False)
+    except click.Abort as abort:
+        return INTERRUPTED if isinstance(abort.__cause__, KeyboardInterrupt) else FAILED
+    except click.ClickException as error:
+        if _debugging():
+            raise
+        return _report_click(error)
+    except Exception as error:  # the last resort: whatever happened, the user gets words
+        if _debugging():
+            raise
+        return _report(error)
+    return code if isinstance(code, int) else 0
+
+
+def _debugging() -> bool:
+    return os.environ.get(DEBUG, "") not in {"", "0"}
+
+
+def _report_click(error: click.ClickException) -> int:
+    hint = getattr(error, "hint", "")
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        _complain(error.format_message())
+        click.echo(error.ctx.get_usage().replace("Usage:", "usage:", 1), err=True)
+        click.echo(f"→ {error.ctx.command_path} --help", err=True)
+    else:
+        _complain(error.format_message(), hint)
+    return error.exit_code
+
+
+def _report(error: Exception) -> int:
+    """Failures that other rooms raise. Their modules are loaded already if they raised, so this imports nothing new."""
+    from fairway.cycle.config_fields import ConfigError
+    from fairway.model.errors import DecodeError
+
+    match error:
+        case DecodeError():
+            _complain(str(error), _decode_hint(error))
+        case ConfigError():
+            _complain(str(error), "correct the fields named above; the rest of the file is understood")
+        case OSError() if error.filename is not None:
+            _complain(f"{error.filename}: {error.strerror}", "check the path and its permissions")
+        case MemoryError():
+            _complain("out of memory", "use a smaller input, or a machine with more memory")
+        case _:
+            _complain(
+                f"something unexpected: {type(error).__name__}: {error}",
+                f"this is a bug in Fairway or in a plugin; {DEBUG}=1 shows where it happened",
+            )
+    return FAILED
+
+
+def _decode_hint(error: Any) -> str:
+    kind = error.subject.split(" ")[0].lower()
+    if not kind or not error.field:
+        return "correct the input named above and run the command again"
+    field = error.field.split(".")[0].split("[")[0]
+    return f"correct that field; `kubectl explain {kind}.{field}` says what is allowed"
+
+
+def _complain(what: str, hint: str = "") -> None:
+    first, *others = what.splitlines() or [""]
+    click.echo(f"error: {first}", err=True)
+    for line in others:
+        click.echo(f"       {line}", err=True)
+    if hint:
+        click.echo(f"→ {hint}", err=True)

@@ -1,0 +1,151 @@
+"""How every command prints: `-o table|wide|json|yaml|csv|name`, and a progress bar.
+
+In: rows (mappings) and the columns to show of them, or a whole document. Out: data on stdout; narration and progress
+on stderr. On a terminal tables are styled; piped, they are plain text without colour, truncation or spinner.
+`NO_COLOR` is honoured. Called by the commands in `fairway.cli`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import click
+
+__all__ = ["FORMATS", "Column", "emit", "is_structured", "narrate", "output_option", "plain_table", "progress"]
+
+FORMATS: Final = ("table", "wide", "json", "yaml", "csv", "name")
+
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="How to print: for people (table, wide), for programs (json, yaml, csv), or names only.",
+)
+"""The option every command has; it arrives as the argument `output`."""
+
+
+class Column(NamedTuple):
+    """A column of a table: which value of a row, under which title."""
+
+    key: str
+    title: str
+    right: bool = False  # numbers stand on the right
+    wide: bool = False  # shown only with -o wide (and in csv)
+
+
+def is_structured(output: str) -> bool:
+    """Is this output read by a program, so that nothing but data may be printed?"""
+    return output not in {"table", "wide"}
+
+
+def emit(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], output: str, document: Any = None, name: str = ""
+) -> None:
+    """Print rows the way the user asked for.
+
+    `document` is what json and yaml print instead of the list of rows; `name` is the key of what `-o name` prints,
+    the first column's unless said otherwise.
+    """
+    if output in {"json", "yaml"}:
+        click.echo(_encoded(list(rows) if document is None else document, output))
+    elif output == "csv":
+        click.echo(_csv(rows, columns), nl=False)
+    elif output == "name":
+        for row in rows:
+            click.echo(_text(row.get(name or columns[0].key)))
+    else:
+        shown = [column for column in columns if output == "wide" or not column.wide]
+        if sys.stdout.isatty():
+            _print_styled(rows, shown)
+        else:
+            click.echo(plain_table(rows, shown), nl=False)
+
+
+def narrate(text: str) -> None:
+    """Tell the user something that is not data."""
+    click.echo(text, err=True)
+
+
+def plain_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> str:
+    """Columns lined up with spaces, nothing cut, no spaces at line ends; ends in a newline."""
+    cells = [[column.title for column in columns]]
+    cells += [[_text(row.get(column.key)) for column in columns] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "   ".join(
+            cell.rjust(width) if column.right else cell.ljust(width)
+            for cell, width, column in zip(line, widths, columns, strict=True)
+        ).rstrip()
+        for line in cells
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+@contextlib.contextmanager
+def progress(description: str, total: float) -> Iterator[Callable[[float], None]]:
+    """A bar with an estimate of the time left, if stderr is a terminal; call what it yields to advance."""
+    if not sys.stderr.isatty():
+        yield lambda amount: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    shown = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*shown, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(description, total=total)
+        yield lambda amount: bar.advance(task, amount)
+
+
+def _text(value: Any) -> str:
+    """A value as a cell: numbers with thin grouping, nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", " ")
+    if isinstance(value, float):
+        return f"{value:,.1f}".replace(",", " ") if abs(value) >= 100 else f"{value:.3g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value))
+    return str(value)
+
+
+def _encoded(document: Any, output: str) -> str:
+    if output == "json":
+        return json.dumps(document, indent=2, ensure_ascii=False)
+    import yaml
+
+    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120)
+    return text.rstrip("\n")
+
+
+def _csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(column.key for column in columns)
+    for row in rows:
+        values = (row.get(column.key) for column in columns)
+        writer.writerow(" ".join(map(str, value)) if isinstance(value, list | tuple) else value for value in values)
+    return text.getvalue()
+
+
+def _print_styled(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column.title, justify="right" if column.right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_text(row.get(column.key))) for column in columns))
+    Console(highlight=False).print(table)

@@ -1,0 +1,161 @@
+"""A trial: a cluster from files, and pods placed on it one by one, as the scheduler would.
+
+In: manifests, a scheduler configuration, a seed. Out: a `Verdict` for each pod, in the order of the queue: where it
+goes, who has to go for it, or why it can not go anywhere. Nothing outside this process changes. Called by the commands
+`try` and `why`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fairway.cli.controllers import Wanted
+from fairway.cli.funnel import Step, make_funnel
+from fairway.cli.manifests import Manifests, load_manifests
+from fairway.cluster import Cluster, Event, Verb
+from fairway.cycle import Configuration, Decision, Outcome, Profile, build_profile, default_configuration
+from fairway.cycle.config import load_configuration
+from fairway.model import Pod
+from fairway.plugin import Wait
+from fairway.plugins.registry import REGISTRY
+
+__all__ = ["Result", "Trial", "Verdict", "open_trial"]
+
+Result = Literal["scheduled", "preempted", "unschedulable", "gated", "error", "ignored"]
+"""`preempted`: scheduled once others have made room; `ignored`: the pod asks for a scheduler that is not configured."""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What became of one pod."""
+
+    pod: Pod
+    wanted: Wanted
+    result: Result
+    node: str = ""
+    message: str = ""  # why not, in kube-scheduler's words
+    decision: Decision | None = None
+    victims: tuple[Pod, ...] = ()
+    funnel: tuple[Step, ...] = ()
+    remark: str = ""
+
+    @property
+    def is_placed(self) -> bool:
+        """Does the pod get a node?"""
+        return self.result in ("scheduled", "preempted")
+
+
+class Trial:
+    """The cluster and the profiles; `place` moves it on by one pod."""
+
+    def __init__(self, manifests: Manifests, configuration: Configuration, seed: int) -> None:
+        self.manifests = manifests
+        self.configuration = configuration
+        self.seed = seed
+        self.cluster = Cluster()
+        self.cluster.load(manifests.objects)
+        self.profiles = {
+            profile.scheduler_name: build_profile(profile, self.cluster, seed=seed)
+            for profile in configuration.profiles
+        }
+        self._names = set(manifests.names)
+
+    def again(self) -> Trial:
+        """The same trial from the beginning."""
+        return Trial(self.manifests, self.configuration, self.seed)
+
+    def queue(self) -> list[tuple[Pod, Wanted]]:
+        """All pods to place, most important first, otherwise in the order given."""
+        waiting = [
+            (pod, wanted) for wanted in self.manifests.wanted for pod in self.pods_of(wanted, range(wanted.num_pods))
+        ]
+        return sorted(waiting, key=lambda pair: -pair[0].priority)
+
+    def pods_of(self, wanted: Wanted, indices: Sequence[int] | range) -> Iterator[Pod]:
+        """The pods of one controller; the claims that come with them are there from now on."""
+        for pod, claims in self.manifests.pods_of(wanted, indices, self._names):
+            for claim in claims:
+                self.cluster.apply(Event(Verb.ADDED, claim))
+            yield pod
+
+    def profile_of(self, pod: Pod) -> Profile | None:
+        """The profile that schedules this pod, if any does."""
+        return self.profiles.get(pod.spec.scheduler_name)
+
+    def place(self, pod: Pod, wanted: Wanted, *, evict: bool = True) -> Verdict:
+        """Decide for one pod and carry it out: the next one finds the cluster changed."""
+        profile = self.profile_of(pod)
+        if profile is None:
+            known = ", ".join(self.profiles)
+            message = f"schedulerName {pod.spec.scheduler_name} is not configured; configured: {known}"
+            return Verdict(pod, wanted, "ignored", message=message)
+        gate = profile.gate(pod)
+        if gate is not None:
+            return Verdict(pod, wanted, "gated", message=", ".join(gate[1].reasons))
+        decision = profile.decide(pod)
+        if decision.outcome is Outcome.SCHEDULED:
+            return self._carry_out(profile, wanted, decision)
+        verdict = Verdict(
+            pod, wanted, "unschedulable", message=decision.message, decision=decision, funnel=self._funnel(decision)
+        )
+        if decision.outcome is Outcome.ERROR:
+            verdict.result = "error"
+        elif evict and decision.preemption is not None and decision.preemption.chosen is not None:
+            self._preempt(profile, verdict)
+        return verdict
+
+    def _carry_out(self, profile: Profile, wanted: Wanted, decision: Decision) -> Verdict:
+        pod, pod_class, row = decision.pod, decision.pod_class, decision.row
+        verdict = Verdict(pod, wanted, "scheduled", decision.node, decision=decision)
+        answer = profile.assume(decision) or profile.permit(pod, pod_class, row)
+        if answer is None:
+            return verdict
+        plugin, what = answer
+        if isinstance(what, Wait):
+            verdict.remark = f"waits up to {what.timeout_seconds:g} s for {plugin}"
+            return verdict
+        verdict.result, verdict.node, verdict.message = "unschedulable", "", ", ".join(what.reasons)
+        verdict.remark = f"refused by {plugin} after {decision.node} was chosen"
+        return verdict
+
+    def _preempt(self, profile: Profile, verdict: Verdict) -> None:
+        """Evict the victims, then try the node that was cleared."""
+        assert verdict.decision is not None
+        assert verdict.decision.preemption is not None
+        preemption = verdict.decision.preemption
+        chosen = preemption.chosen
+        assert chosen is not None
+        for victim in chosen.victims:
+            self.cluster.apply(Event(Verb.DELETED, victim))
+        for other in preemption.cleared:
+            self.cluster.nominations.remove(other.metadata.uid)
+        verdict.victims = chosen.victims
+        pod = verdict.pod
+        if not profile.fits_on(pod, chosen.row):
+            verdict.remark = f"does not fit on {self.cluster.nodes.names[chosen.row]} even so"
+            return
+        refused = profile.reserve(pod, profile.classify(pod), chosen.row)
+        if refused is None:
+            verdict.result, verdict.node = "preempted", self.cluster.nodes.names[chosen.row]
+        else:
+            verdict.remark = f"refused by {refused[0]}: {', '.join(refused[1].reasons)}"
+
+    def _funnel(self, decision: Decision) -> tuple[Step, ...]:
+        profile = self.profile_of(decision.pod)
+        assert profile is not None
+        return make_funnel(profile, decision.pod_class, decision.diagnosis)
+
+
+def open_trial(files: Sequence[str], cluster_files: Sequence[str], config: str | None, seed: int) -> Trial:
+    """Read the files and stop before the first pod."""
+    manifests = load_manifests(files, cluster_files)
+    manifests.check()
+    if config is None:
+        return Trial(manifests, default_configuration(REGISTRY), seed)
+    # A plugin named module:Class is looked for in the current folder, then beside the configuration that names it.
+    sys.path[:0] = [str(Path.cwd()), str(Path(config).resolve().parent)]
+    return Trial(manifests, load_configuration(config, REGISTRY), seed)

@@ -1,0 +1,62 @@
+"""What an update amounts to: the parts of a node or pod that differ, in kube-scheduler's words.
+
+In: the object before and after. Out: `ClusterEvent`s, narrow enough that a queueing hint can skip what does not concern
+it. Used by `Cluster.apply`. Follows framework/events.go of kube-scheduler 1.36.
+"""
+
+from __future__ import annotations
+
+from fairway.cluster.events import Action, ClusterEvent, Resource
+from fairway.model import Node, Pod
+from fairway.model.requests import pod_requests
+
+
+def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
+    """The scheduling-relevant differences between two versions of a node; none if there are none."""
+    actions = []
+    if old.spec.unschedulable and not new.spec.unschedulable:
+        actions.append(Action.UPDATE_NODE_TAINT)
+    if old.status.allocatable != new.status.allocatable:
+        actions.append(Action.UPDATE_NODE_ALLOCATABLE)
+    if old.metadata.labels != new.metadata.labels:
+        actions.append(Action.UPDATE_NODE_LABEL)
+    if old.spec.taints != new.spec.taints:
+        actions.append(Action.UPDATE_NODE_TAINT)
+    if _conditions(old) != _conditions(new):
+        actions.append(Action.UPDATE_NODE_CONDITION)
+    if old.metadata.annotations != new.metadata.annotations:
+        actions.append(Action.UPDATE_NODE_ANNOTATION)
+    if old.status.declared_features != new.status.declared_features:
+        actions.append(Action.UPDATE_NODE_DECLARED_FEATURE)
+    return [ClusterEvent(Resource.NODE, action) for action in actions]
+
+
+def pod_changes(old: Pod, new: Pod) -> list[ClusterEvent]:
+    """The same for a pod; a change of no known kind is a plain update."""
+    actions = []
+    if old.metadata.labels != new.metadata.labels:
+        actions.append(Action.UPDATE_POD_LABEL)
+    if _is_scaled_down(old, new):
+        actions.append(Action.UPDATE_POD_SCALE_DOWN)
+    if old.spec.scheduling_gates and not new.spec.scheduling_gates:
+        actions.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+    if len(old.spec.tolerations) != len(new.spec.tolerations):
+        actions.append(Action.UPDATE_POD_TOLERATION)
+    if (old.status.resource_claim_statuses, old.status.extended_resource_claim_status) != (
+        new.status.resource_claim_statuses,
+        new.status.extended_resource_claim_status,
+    ):
+        actions.append(Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
+    resource = Resource.ASSIGNED_POD if new.spec.node_name else Resource.UNSCHEDULED_POD
+    return [ClusterEvent(resource, action) for action in actions or [Action.UPDATE]]
+
+
+def _is_scaled_down(old: Pod, new: Pod) -> bool:
+    if old.spec is new.spec and old.status is new.status:
+        return False
+    wants = pod_requests(new)
+    return any(wants.get(name, -1) < amount for name, amount in pod_requests(old).items())
+
+
+def _conditions(node: Node) -> dict[str, str]:
+    return {condition.type: condition.status for condition in node.status.conditions}

@@ -1,0 +1,328 @@
+"""The cluster: all tables behind one door.
+
+In: `apply(event)` with what the world reports, `assume`/`forget` with what was decided here, `nominations` with what is
+reserved for later. Out: tables (`nodes`, `pods`, `counters`, ...) that plugins read, journals that caches follow, and
+the `Change`s each event amounts to, for the queue. `what_if()` tries something and takes it back.
+Single-threaded; nothing is ever copied.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fairway.cluster.changes import node_changes, pod_changes
+from fairway.cluster.counters import Counters
+from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
+from fairway.cluster.journal import Journal
+from fairway.cluster.nodes import NodeTable
+from fairway.cluster.nominations import Nominations
+from fairway.cluster.pod_class import PodClass, PodClasses, class_key
+from fairway.cluster.pods import Placed, PodTable
+from fairway.cluster.ports import PortTable
+from fairway.cluster.storage import STORAGE_KINDS, Storage
+from fairway.cluster.view import Nodes
+from fairway.cluster.workloads import Workloads
+from fairway.model import (
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
+
+
+class Aspect(enum.IntFlag):
+    """A part of the cluster's state that an answer may depend on."""
+
+    NODE = enum.auto()  # the node objects themselves: labels, taints, allocatable, images
+    PODS = enum.auto()  # what runs on the rows
+    STORAGE = enum.auto()  # volumes, claims, classes, CSI objects
+    WORKLOADS = enum.auto()  # services and controllers
+    NAMESPACES = enum.auto()  # namespaces and their labels
+
+
+class Versions:
+    """Counts changes of the aspects that have no rows; rows have journals."""
+
+    __slots__ = ("namespaces", "storage", "workloads")
+
+    def __init__(self) -> None:
+        self.storage = 0
+        self.workloads = 0
+        self.namespaces = 0
+
+
+class Orphan(NamedTuple):
+    """A pod whose node is not, or no longer, known; it is placed when the node appears."""
+
+    pod: Pod
+    assumed: bool
+
+
+class Cluster:
+    """Everything the scheduler knows about the world."""
+
+    def __init__(self) -> None:
+        self.nodes = NodeTable()
+        self.pods = PodTable()
+        self.ports = PortTable()
+        self.workloads = Workloads()
+        self.storage = Storage(self)
+        self.classes = PodClasses(self.nodes)
+        self.counters = Counters(self.nodes.labels, self.pods, self.nodes.capacity)
+        self.nominations = Nominations()
+        self.node_journal = Journal()  # rows whose node came, went or changed
+        self.pod_journal = Journal()  # rows whose pods changed
+        self.versions = Versions()
+        self._orphans: dict[str, dict[str, Orphan]] = {}  # node name -> uid -> pods on a node we do not know
+        self._orphaned: dict[str, str] = {}  # uid -> that node's name
+        self._undo: list[Placed | tuple[Pod, PodClass, int, bool]] | None = None
+
+    # -- looking ---------------------------------------------------------------------------------------------------
+
+    def view(self) -> Nodes:
+        """All nodes."""
+        return Nodes(self)
+
+    def classify(self, pod: Pod, bound: bool = False, apart: bool = False) -> PodClass:
+        """The class of a pod. `apart`: a class of its own, for plugins that look at names."""
+        key = class_key(pod, bound, apart)
+        return self.classes.find(key) or self._new_class(key, pod)
+
+    def _new_class(self, key: tuple[object, ...], pod: Pod) -> PodClass:
+        made = self.classes.make(key, pod)
+        self.counters.adopt(made)
+        return made
+
+    # -- deciding --------------------------------------------------------------------------------------------------
+
+    def assume(self, pod: Pod, pod_class: PodClass, row: int) -> None:
+        """We decided to put the pod there; from now on it counts, until the world confirms it or we forget it."""
+        if pod.metadata.uid in self.pods.by_uid:
+            raise ValueError(f"pod {pod.key} has a node already")
+        self._place(pod, pod_class, row, assumed=True)
+        self.nominations.remove(pod.metadata.uid)
+
+    def forget(self, uid: str) -> Pod:
+        """The decision came to nothing."""
+        placed = self.pods.by_uid.get(uid) or self._orphans[self._orphaned[uid]][uid]
+        if not placed.assumed:
+            raise ValueError(f"pod {placed.pod.key} is bound, not assumed; only an event can remove it")
+        if isinstance(placed, Placed):
+            self._remove(uid)
+        else:  # its node is gone
+            self._release_orphan(uid)
+        return placed.pod
+
+    @contextlib.contextmanager
+    def what_if(self) -> Iterator[None]:
+        """Inside, `place` and `remove` change the real tables; on leaving, all of it is undone. May be nested."""
+        outer = self._undo
+        self._undo = []
+        try:
+            yield
+        finally:
+            done, self._undo = self._undo, None
+            for step in reversed(done):
+                if isinstance(step, Placed):
+                    self._remove(step.pod.metadata.uid)
+                else:
+                    self._place(*step)
+            self._undo = outer
+
+    def place(self, pod: Pod, pod_class: PodClass, row: int) -> None:
+        """Within `what_if`: suppose the pod ran there."""
+        if self._undo is None:
+            raise RuntimeError("place() is for what_if(); use assume() for decisions, apply() for facts")
+        self._undo.append(self._place(pod, pod_class, row, assumed=True))
+
+    def remove(self, uid: str) -> Placed:
+        """Within `what_if`: suppose the pod were gone."""
+        if self._undo is None:
+            raise RuntimeError("remove() is for what_if(); use forget() for decisions, apply() for facts")
+        placed = self._remove(uid)
+        self._undo.append((placed.pod, placed.pod_class, placed.row, placed.assumed))
+        return placed
+
+    def _place(self, pod: Pod, pod_class: PodClass, row: int, assumed: bool) -> Placed:
+        nodes = self.nodes
+        placed = self.pods.insert(pod, pod_class, row, assumed)
+        nodes.requested[row, pod_class.columns] += pod_class.amounts
+        nonzero = nodes.nonzero[row]
+        nonzero[0] += pod_class.resident_cpu
+        nonzero[1] += pod_class.resident_memory
+        if pod_class.label_set.counters or pod_class.term_counters:
+            self.counters.count(pod_class, row, 1, placed.terminating)
+        if pod_class.ports:
+            self.ports.add(row, pod_class.ports, 1)
+        if pod_class.spec.volumes:
+            self.storage.pod_added(row, pod_class)
+        self.pod_journal.mark(row)
+        return placed
+
+    def _remove(self, uid: str) -> Placed:
+        nodes = self.nodes
+        placed = self.pods.take(uid)
+        row, pod_class = placed.row, placed.pod_class
+        nodes.requested[row, pod_class.columns] -= pod_class.amounts
+        nonzero = nodes.nonzero[row]
+        nonzero[0] -= pod_class.resident_cpu
+        nonzero[1] -= pod_class.resident_memory
+        if pod_class.label_set.counters or pod_class.term_counters:
+            self.counters.count(pod_class, row, -1, placed.terminating)
+        if pod_class.ports:
+            self.ports.add(row, pod_class.ports, -1)
+        if pod_class.spec.volumes:
+            self.storage.pod_removed(row, pod_class)
+        self.pod_journal.mark(row)
+        return placed
+
+    # -- hearing ---------------------------------------------------------------------------------------------------
+
+    def load(self, objects: Sequence[object]) -> None:
+        """Take in many objects at once, as at start-up; their order does not matter."""
+        for item in sorted(objects, key=lambda item: (isinstance(item, Pod), not isinstance(item, Namespace))):
+            self.apply(Event(Verb.ADDED, item))
+
+    def apply(self, event: Event) -> list[Change]:
+        """Take in one event; returns what it may mean to waiting pods."""
+        verb, item = event
+        gone = verb is Verb.DELETED
+        match item:
+            case Pod():
+                return self._apply_pod(item, gone)
+            case Node():
+                return self._apply_node(item, gone)
+            case Namespace():
+                return self._apply_namespace(item, gone)
+            case _ if isinstance(item, STORAGE_KINDS):
+                self.versions.storage += 1
+                return self.storage.apply(verb, item)
+            case Service() | ReplicationController() | ReplicaSet() | StatefulSet():
+                self.versions.workloads += 1
+                return [_change(Resource.OTHER, self.workloads.put(item, gone), item, gone)]
+            case PodDisruptionBudget():
+                self.workloads.put(item, gone)
+                return []
+            case PriorityClass():
+                self.workloads.priority_classes.pop(item.metadata.name, None)
+                if not gone:
+                    self.workloads.priority_classes[item.metadata.name] = item
+                return []
+        raise TypeError(f"a cluster has no use for a {type(item).__name__}")
+
+    def _apply_node(self, node: Node, gone: bool) -> list[Change]:
+        name = node.metadata.name
+        row = self.nodes.row_of.get(name)
+        if gone:
+            return [] if row is None else self._delete_node(row, node)
+        if row is None:
+            capacity = self.nodes.capacity
+            row = self.nodes.claim_row(name)
+            if self.nodes.capacity != capacity:
+                self.counters.grow(self.nodes.capacity)
+            self.nodes.set(row, node)
+            self.node_journal.mark(row)
+            for orphan in list(self._orphans.get(name, {}).values()):
+                self._release_orphan(orphan.pod.metadata.uid)
+                self._place(orphan.pod, self.classify(orphan.pod, bound=True), row, orphan.assumed)
+            return [Change(ClusterEvent(Resource.NODE, Action.ADD), None, node)]
+        old = self.nodes.objects[row]
+        assert old is not None
+        if old == node:
+            return []
+        self.counters.lift(row, -1)
+        self.nodes.set(row, node)
+        self.counters.lift(row, 1)
+        self.node_journal.mark(row)
+        return [Change(event, old, node) for event in node_changes(old, node)]
+
+    def _delete_node(self, row: int, node: Node) -> list[Change]:
+        for placed in list(self.pods.on_row(row)):
+            self._remove(placed.pod.metadata.uid)
+            self._add_orphan(node.metadata.name, Orphan(placed.pod, placed.assumed))
+        self.nodes.clear(row)
+        self.node_journal.mark(row)
+        return [Change(ClusterEvent(Resource.NODE, Action.DELETE), node, None)]
+
+    def _apply_pod(self, pod: Pod, gone: bool) -> list[Change]:
+        uid = pod.metadata.uid
+        placed = self.pods.by_uid.get(uid)
+        if gone or pod.is_finished:
+            self.nominations.remove(uid)
+            return self._delete_pod(pod, placed)
+        if not pod.spec.node_name:
+            if placed is None:
+                self.nominations.update(pod)
+            return []
+        self.nominations.remove(uid)
+        row = self.nodes.row_of.get(pod.spec.node_name)
+        if placed is not None and placed.row == row:
+            return self._update_pod(placed, pod)
+        changes: list[Change] = []
+        if placed is not None:  # bound elsewhere than we assumed
+            self._remove(uid)
+            changes.append(Change(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), placed.pod, None))
+        orphan = self._release_orphan(uid)
+        if row is None:
+            self._add_orphan(pod.spec.node_name, Orphan(pod, assumed=False))
+            if orphan is not None and not orphan.assumed:
+                return [Change(event, orphan.pod, pod) for event in pod_changes(orphan.pod, pod)]
+        else:
+            self._place(pod, self.classify(pod, bound=True), row, assumed=False)
+        return [*changes, Change(ClusterEvent(Resource.ASSIGNED_POD, Action.ADD), None, pod)]
+
+    def _update_pod(self, placed: Placed, pod: Pod) -> list[Change]:
+        old, was_assumed = placed.pod, placed.assumed
+        pod_class = self.classify(pod, bound=True)
+        if pod_class is placed.pod_class and pod.is_terminating == placed.terminating:
+            placed.pod, placed.assumed = pod, False
+        else:
+            self._remove(pod.metadata.uid)
+            self._place(pod, pod_class, placed.row, assumed=False)
+        if was_assumed:
+            return [Change(ClusterEvent(Resource.ASSIGNED_POD, Action.ADD), None, pod)]
+        return [Change(event, old, pod) for event in pod_changes(old, pod)]
+
+    def _delete_pod(self, pod: Pod, placed: Placed | None) -> list[Change]:
+        if placed is not None:
+            self._remove(pod.metadata.uid)
+            return [Change(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), placed.pod, None)]
+        orphan = self._release_orphan(pod.metadata.uid)
+        if orphan is not None:
+            return [Change(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), orphan.pod, None)]
+        return []
+
+    def _add_orphan(self, node_name: str, orphan: Orphan) -> None:
+        self._orphans.setdefault(node_name, {})[orphan.pod.metadata.uid] = orphan
+        self._orphaned[orphan.pod.metadata.uid] = node_name
+
+    def _release_orphan(self, uid: str) -> Orphan | None:
+        node_name = self._orphaned.pop(uid, None)
+        if node_name is None:
+            return None
+        orphans = self._orphans[node_name]
+        orphan = orphans.pop(uid)
+        if not orphans:
+            del self._orphans[node_name]
+        return orphan
+
+    def _apply_namespace(self, item: Namespace, gone: bool) -> list[Change]:
+        before = self.workloads.namespaces.pop(item.metadata.name, None)
+        if not gone:
+            self.workloads.namespaces[item.metadata.name] = item
+        self.versions.namespaces += 1
+        return [_change(Resource.NAMESPACE, before, item, gone)]
+
+
+def _change(resource: Resource, before: object, item: object, gone: bool) -> Change:
+    if gone:
+        return Change(ClusterEvent(resource, Action.DELETE), item, None)
+    return Change(ClusterEvent(resource, Action.ADD if before is None else Action.UPDATE), before, item)

@@ -1,0 +1,104 @@
+"""What comes into the cluster and what that means to waiting pods.
+
+In: an `Event` (a verb and an API object) from a trace, a watch or the simulator, handed to `Cluster.apply`.
+Out: the `Change`s it amounts to in kube-scheduler's own vocabulary of cluster events (resource and action), which the
+queue offers to the queueing hints of the plugins that refused a pod.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, NamedTuple
+
+
+class Verb(enum.Enum):
+    """What happened to an object, in the words of a watch."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+
+
+class Event(NamedTuple):
+    """One thing that happened in the world."""
+
+    verb: Verb
+    object: Any  # one of fairway.model's kinds
+
+
+class Action(enum.IntFlag):
+    """What changed; the parts of an update are told apart so that hints can be narrow."""
+
+    ADD = enum.auto()
+    DELETE = enum.auto()
+    UPDATE_NODE_ALLOCATABLE = enum.auto()
+    UPDATE_NODE_LABEL = enum.auto()
+    UPDATE_NODE_TAINT = enum.auto()  # taints, or spec.unschedulable taken back
+    UPDATE_NODE_CONDITION = enum.auto()
+    UPDATE_NODE_ANNOTATION = enum.auto()
+    UPDATE_NODE_DECLARED_FEATURE = enum.auto()
+    UPDATE_POD_LABEL = enum.auto()
+    UPDATE_POD_SCALE_DOWN = enum.auto()
+    UPDATE_POD_TOLERATION = enum.auto()
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = enum.auto()
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = enum.auto()
+    UPDATE = (
+        UPDATE_NODE_ALLOCATABLE
+        | UPDATE_NODE_LABEL
+        | UPDATE_NODE_TAINT
+        | UPDATE_NODE_CONDITION
+        | UPDATE_NODE_ANNOTATION
+        | UPDATE_NODE_DECLARED_FEATURE
+        | UPDATE_POD_LABEL
+        | UPDATE_POD_SCALE_DOWN
+        | UPDATE_POD_TOLERATION
+        | UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        | UPDATE_POD_GENERATED_RESOURCE_CLAIM
+    )
+    ALL = ADD | DELETE | UPDATE
+
+
+class Resource(enum.Enum):
+    """Which kind of object changed."""
+
+    POD = "Pod"  # any pod
+    ASSIGNED_POD = "AssignedPod"  # a pod that has a node
+    UNSCHEDULED_POD = "UnscheduledPod"  # the waiting pod itself (or, at creation, another one)
+    NODE = "Node"
+    PERSISTENT_VOLUME = "PersistentVolume"
+    PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+    STORAGE_CLASS = "storage.k8s.io/StorageClass"
+    CSI_NODE = "storage.k8s.io/CSINode"
+    CSI_DRIVER = "storage.k8s.io/CSIDriver"
+    CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
+    VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+    RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
+    NAMESPACE = "Namespace"
+    OTHER = "Other"  # kinds no default plugin waits for: services, budgets, priority classes
+    ANY = "*"
+
+
+class ClusterEvent(NamedTuple):
+    """A kind of change that a plugin can wait for."""
+
+    resource: Resource
+    action: Action
+
+    def covers(self, other: ClusterEvent) -> bool:
+        """Would a plugin that registered for `self` want to hear of `other`?"""
+        if not self.action & other.action:
+            return False
+        if self.resource is other.resource or self.resource is Resource.ANY or other.resource is Resource.ANY:
+            return True
+        pods = (Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD)
+        return (self.resource is Resource.POD and other.resource in pods) or (
+            other.resource is Resource.POD and self.resource in pods
+        )
+
+
+class Change(NamedTuple):
+    """A cluster event with the objects before and after it (None where there is none)."""
+
+    event: ClusterEvent
+    old: Any
+    new: Any

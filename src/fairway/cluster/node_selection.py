@@ -1,0 +1,130 @@
+"""Node selectors and taints as operations on columns.
+
+In: a pod's nodeSelector and node affinity, any node selector (a volume's, an added affinity), or tolerations; and rows.
+Out: masks and counts over those rows. Each distinct label value, and each distinct set of taints, is judged once, by
+the same `fairway.model` code that judges a single object; nodes then look the verdict up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster.view import Rows
+from fairway.model import NodeSelector, PodSpec, Taint, Toleration
+from fairway.model.selector import (
+    NodeMatcher,
+    NodeTermMatcher,
+    Requirement,
+    compile_node_selector,
+    selector_from_labels,
+)
+from fairway.model.toleration import find_untolerated_taint, tolerates
+
+if TYPE_CHECKING:
+    from fairway.cluster.cluster import Cluster
+
+NO_SCHEDULE = ("NoSchedule", "NoExecute")
+"""The effects that keep a new pod off a node."""
+
+T = TypeVar("T", bound=np.generic)
+
+
+def requirements_mask(cluster: Cluster, requirements: Iterable[Requirement], rows: Rows) -> NDArray[np.bool_] | None:
+    """Rows whose labels meet all requirements; None when there are none, that is, for every row."""
+    mask: NDArray[np.bool_] | None = None
+    for requirement in requirements:
+        column = cluster.nodes.labels.column(requirement.key)
+        table = column.truth_table(
+            lambda value, line=requirement: line.matches({line.key: value}),  # type: ignore[misc]
+            requirement.matches({}),
+        )
+        found = table[column.ids[rows]]
+        mask = found if mask is None else mask & found
+    return mask
+
+
+def term_mask(cluster: Cluster, term: NodeTermMatcher, rows: Rows) -> NDArray[np.bool_]:
+    """Rows that one node selector term matches."""
+    count = _length(cluster, rows)
+    if term.problems or not (term.requirements or term.fields):
+        return np.zeros(count, bool)
+    mask = requirements_mask(cluster, term.requirements, rows)
+    if mask is None:
+        mask = np.ones(count, bool)
+    for field in term.fields:
+        if field.key != "metadata.name":
+            named = np.full(count, "" in field.values)
+        else:
+            everywhere = np.zeros(cluster.nodes.num_rows, bool)
+            known = [cluster.nodes.row_of[name] for name in field.values if name in cluster.nodes.row_of]
+            everywhere[known] = True
+            named = everywhere[rows]
+        mask = mask & (named if field.operator == "In" else ~named)
+    return mask
+
+
+def matcher_mask(cluster: Cluster, matcher: NodeMatcher, rows: Rows) -> NDArray[np.bool_]:
+    """Rows that any term of a compiled node selector matches."""
+    mask = np.zeros(_length(cluster, rows), bool)
+    for term in matcher.terms:
+        mask |= term_mask(cluster, term, rows)
+    return mask
+
+
+def node_selector_mask(cluster: Cluster, selector: NodeSelector, rows: Rows) -> NDArray[np.bool_]:
+    """Rows that a node selector matches: any of its terms."""
+    return matcher_mask(cluster, compile_node_selector(selector), rows)
+
+
+def required_node_affinity_mask(cluster: Cluster, spec: PodSpec, rows: Rows) -> NDArray[np.bool_]:
+    """Rows that satisfy the pod's nodeSelector and its required node affinity."""
+    mask = None
+    if spec.node_selector:
+        mask = requirements_mask(cluster, selector_from_labels(spec.node_selector).requirements, rows)
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    if affinity is not None and affinity.required is not None:
+        found = node_selector_mask(cluster, affinity.required, rows)
+        mask = found if mask is None else mask & found
+    return np.ones(_length(cluster, rows), bool) if mask is None else mask
+
+
+def has_required_node_affinity(spec: PodSpec) -> bool:
+    """Does the pod restrict its nodes by label at all?"""
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    return bool(spec.node_selector) or (affinity is not None and affinity.required is not None)
+
+
+def untolerated_mask(
+    cluster: Cluster, tolerations: Sequence[Toleration], rows: Rows, effects: tuple[str, ...] = NO_SCHEDULE
+) -> NDArray[np.bool_]:
+    """Rows with a taint of one of these effects that no toleration covers."""
+    return _judged(
+        cluster, rows, np.bool_, lambda taints: find_untolerated_taint(tolerations, taints, effects) is not None
+    )
+
+
+def count_untolerated(
+    cluster: Cluster, tolerations: Sequence[Toleration], rows: Rows, effect: str
+) -> NDArray[np.int64]:
+    """How many taints of one effect no toleration covers, per row."""
+    return _judged(
+        cluster,
+        rows,
+        np.int64,
+        lambda taints: sum(
+            taint.effect == effect and not any(tolerates(each, taint) for each in tolerations) for taint in taints
+        ),
+    )
+
+
+def _judged(cluster: Cluster, rows: Rows, dtype: type[T], judge: Callable[[tuple[Taint, ...]], int]) -> NDArray[T]:
+    verdicts: NDArray[T] = np.array([judge(taints) for taints in cluster.nodes.taint_values.values], dtype)
+    return verdicts[cluster.nodes.taint_sets[rows]]
+
+
+def _length(cluster: Cluster, rows: Rows) -> int:
+    return cluster.nodes.num_rows if isinstance(rows, slice) else len(rows)

@@ -1,0 +1,195 @@
+"""Pod classes: pods that no plugin could tell apart share one.
+
+In: a pod. Out: its `PodClass`, with everything that follows from the pod alone worked out once: the request vector over
+resource columns, host ports, claims, affinity terms, interned labels. The cycle caches its answers per class.
+What makes two pods equal is the key below: namespace, labels, annotations, spec (without the node a bound pod has), its
+controller, and, for pods resized in place, the resources in force.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster.interning import Interner
+from fairway.cluster.nodes import PODS, NodeTable
+from fairway.cluster.terms import Kind, Term, pod_terms
+from fairway.model import Pod, Quantity
+from fairway.model.requests import pod_requests, pod_scoring_requests, resident_scoring_requests
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairway.cluster.counters import Counter
+    from fairway.model import PodSpec
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Quantity):
+        return value.text
+    raise TypeError(f"a pod holds a {type(value).__name__}, which has no encoding")
+
+
+ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain, order="deterministic")
+
+
+class HostPort(NamedTuple):
+    """A port of the node that a pod wants for itself."""
+
+    ip: str
+    protocol: str
+    port: int
+
+
+class LabelSet:
+    """A namespace and a set of labels that some pod has, and the counters that count such pods."""
+
+    __slots__ = ("counters", "id", "labels", "namespace")
+
+    def __init__(self, number: int, namespace: str, labels: Mapping[str, str]) -> None:
+        self.id = number
+        self.namespace = namespace
+        self.labels = labels
+        self.counters: list[weakref.ref[Counter]] = []
+
+
+class PodClass:
+    """What all pods of a class have in common. `pod` is any one of them."""
+
+    __slots__ = (
+        "__weakref__",
+        "amounts",
+        "annotations",
+        "claims",
+        "columns",
+        "kept",
+        "label_set",
+        "labels",
+        "namespace",
+        "pod",
+        "ports",
+        "priority",
+        "requests",
+        "resident_cpu",
+        "resident_memory",
+        "scoring",
+        "spec",
+        "term_counters",
+        "terms",
+    )
+
+    def __init__(self, pod: Pod, label_set: LabelSet, nodes: NodeTable) -> None:
+        self.pod = pod
+        self.spec: PodSpec = pod.spec
+        self.namespace = pod.metadata.namespace
+        self.labels: Mapping[str, str] = pod.metadata.labels
+        self.annotations: Mapping[str, str] = pod.metadata.annotations
+        self.label_set = label_set
+        self.priority = pod.priority
+        self.requests: dict[str, int] = pod_requests(pod)  # cpu in thousandths
+        self.scoring: dict[str, int] = pod_scoring_requests(pod)  # as an incoming pod is scored
+        resident = resident_scoring_requests(pod)  # as a pod on a node counts in scoring
+        self.resident_cpu = resident.get("cpu", 0)
+        self.resident_memory = resident.get("memory", 0)
+        wanted = {nodes.resource_column(name): amount for name, amount in self.requests.items() if amount}
+        wanted[PODS] = 1
+        self.columns: NDArray[np.intp] = np.array(sorted(wanted), np.intp)  # (num_wanted,)
+        self.amounts = np.array([wanted[column] for column in sorted(wanted)], np.int64)  # (num_wanted,)
+        self.ports = host_ports(pod)
+        self.claims = claim_keys(pod)
+        self.terms: dict[Kind, tuple[Term, ...]] = pod_terms(pod)
+        self.term_counters: tuple[Counter, ...] = ()
+        self.kept: dict[Any, Any] = {}  # where plugins keep what they want to find again, keyed by themselves
+
+    @property
+    def name(self) -> str:
+        """A word for people: one of the pods."""
+        return self.pod.key
+
+
+class PodClasses:
+    """All classes that some pod or cache still refers to."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self._classes: weakref.WeakValueDictionary[tuple[Any, ...], PodClass] = weakref.WeakValueDictionary()
+        self._label_ids: Interner[tuple[str, frozenset[tuple[str, str]]]] = Interner()
+        self.label_sets: list[LabelSet] = []
+        self.made = 0  # how many classes were ever made
+
+    def find(self, key: tuple[Any, ...]) -> PodClass | None:
+        """The class of that key, if it is alive."""
+        return self._classes.get(key)
+
+    def make(self, key: tuple[Any, ...], pod: Pod) -> PodClass:
+        """A new class, under that key."""
+        made = PodClass(pod, self.label_set(pod.metadata.namespace, pod.metadata.labels), self._nodes)
+        self._classes[key] = made
+        self.made += 1
+        return made
+
+    def label_set(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:
+        """The interned labels; new ones are appended to `label_sets`."""
+        number = self._label_ids.id_of((namespace, frozenset(labels.items())))
+        if number == len(self.label_sets):
+            self.label_sets.append(LabelSet(number, namespace, labels))
+        return self.label_sets[number]
+
+
+def class_key(pod: Pod, bound: bool, apart: bool = False) -> tuple[Any, ...]:
+    """Equal for pods of one class. `bound` pods' own node does not count; `apart` makes the pod a class of its own."""
+    meta, spec = pod.metadata, pod.spec
+    if bound and spec.node_name:
+        spec = msgspec.structs.replace(spec, node_name="")
+    owner = meta.controller if meta.owner_references else None
+    own: tuple[str, ...] = ()
+    if apart or any(volume.ephemeral is not None for volume in spec.volumes):
+        own = (meta.name, meta.uid)
+    resized: tuple[Any, ...] = ()
+    status = pod.status
+    if (
+        status.container_statuses
+        or status.init_container_statuses
+        or status.resources is not None
+        or status.allocated_resources
+    ):
+        resized = (
+            status.resources,
+            status.allocated_resources,
+            status.resize,
+            [(c.name, c.resources, c.allocated_resources) for c in status.container_statuses],
+            [(c.name, c.resources, c.allocated_resources) for c in status.init_container_statuses],
+            [(c.type, c.status, c.reason) for c in status.conditions if c.type.startswith("PodResize")],
+        )
+    return (
+        meta.namespace,
+        ENCODER.encode(
+            (spec, meta.labels, meta.annotations, owner and (owner.api_version, owner.kind, owner.name), own, resized)
+        ),
+    )
+
+
+def host_ports(pod: Pod) -> tuple[HostPort, ...]:
+    """Ports taken on the node, by containers and sidecars alike (kube-scheduler: util.GetHostPorts)."""
+    sidecars = [container for container in pod.spec.init_containers if container.is_restartable]
+    return tuple(
+        HostPort(port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)
+        for container in (*pod.spec.containers, *sidecars)
+        for port in container.ports
+        if port.host_port > 0
+    )
+
+
+def claim_keys(pod: Pod) -> tuple[str, ...]:
+    """`namespace/name` of every persistent volume claim the pod mounts, generic ephemeral volumes included."""
+    keys = []
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            keys.append(f"{pod.metadata.namespace}/{volume.persistent_volume_claim.claim_name}")
+        elif volume.ephemeral is not None:
+            keys.append(f"{pod.metadata.namespace}/{pod.metadata.name}-{volume.name}")
+    return tuple(keys)

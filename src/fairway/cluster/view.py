@@ -1,0 +1,75 @@
+"""A view of some nodes: what a plugin is handed.
+
+In: the cluster and the rows meant. Out: columns over just those rows, in the same order, under the names a person would
+use. Made by the cycle for every call of a plugin, so it holds nothing but two references.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster.nodes import NodeTable
+from fairway.model import Node
+
+if TYPE_CHECKING:
+    from fairway.cluster.cluster import Cluster
+
+Rows = NDArray[np.intp] | slice
+
+
+class Nodes:
+    """Some rows of the node table. `rows` is an index for the table's arrays: a slice for all rows, or an array."""
+
+    __slots__ = ("cluster", "rows", "table")
+
+    def __init__(self, cluster: Cluster, rows: Rows | None = None) -> None:
+        self.cluster = cluster
+        self.table: NodeTable = cluster.nodes
+        self.rows: Rows = slice(0, self.table.num_rows) if rows is None else rows
+
+    def __len__(self) -> int:
+        return self.table.num_rows if isinstance(self.rows, slice) else len(self.rows)
+
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """The row numbers as an array."""
+        return np.arange(self.table.num_rows, dtype=np.intp) if isinstance(self.rows, slice) else self.rows
+
+    @property
+    def names(self) -> list[str]:
+        """Node names."""
+        names = self.table.names
+        return list(names) if isinstance(self.rows, slice) else [names[row] for row in self.rows]
+
+    @property
+    def objects(self) -> list[Node]:
+        """The API objects; rows whose node is gone read as an empty node."""
+        objects = self.table.objects
+        rows = range(self.table.num_rows) if isinstance(self.rows, slice) else self.rows
+        return [objects[row] or Node() for row in rows]
+
+    def label(self, key: str) -> NDArray[np.object_]:
+        """The value of a label, "" where it is absent."""
+        column = self.table.labels.column(key)
+        values = np.array([*column.values.values, ""], object)
+        return values[column.ids[self.rows]]
+
+    def allocatable(self, resource: str) -> NDArray[np.int64]:
+        """What the nodes have of a resource (cpu in thousandths, memory in bytes)."""
+        return self.table.allocatable[self.rows, self.table.resource_column(resource)]
+
+    def requested(self, resource: str) -> NDArray[np.int64]:
+        """What the pods on them have asked for; of `pods`, their number."""
+        return self.table.requested[self.rows, self.table.resource_column(resource)]
+
+    def free(self, resource: str) -> NDArray[np.int64]:
+        """Allocatable minus requested."""
+        return self.allocatable(resource) - self.requested(resource)
+
+    @property
+    def num_pods(self) -> NDArray[np.int64]:
+        """How many pods run on them."""
+        return self.requested("pods")

@@ -1,0 +1,302 @@
+"""Cached answers: what the plugins said about one pod class, kept current row by row.
+
+In: a profile's plugins and a class. Out: after `refresh()`, the mask of rows that pass every node-local filter and the sum
+of node-local scores, brought up to date by asking only about rows in the cluster's journals. Plugins that look further
+than a node are listed for the cycle to ask each time. `pod_cycle` is the only caller.
+
+A plugin is asked again about a row when something it `reads` changed there: node-local plugins that do not read pods are
+asked when the node changes, the others also when a pod comes or goes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import Aspect, Cluster, Nodes, PodClass
+from fairway.plugin import MAX_SCORE, Code, Locality, Plugin, Refusal, Restriction, Skip, overrides
+
+if TYPE_CHECKING:
+    from fairway.cycle.profile import Profile
+
+ROWS = Aspect.NODE | Aspect.PODS
+UNFIT = -1
+"""In `ranked`: the row does not fit. Totals are never negative."""
+
+
+class Part:
+    """One plugin's part in a class's answers."""
+
+    __slots__ = ("plugin", "pre_filtered", "pre_scored", "raw", "seen", "weight")
+
+    def __init__(self, plugin: Plugin, weight: int) -> None:
+        self.plugin = plugin
+        self.weight = weight
+        self.pre_filtered: Any = None  # what pre_filter returned: a state, SKIP, a Refusal, a Restriction
+        self.pre_scored: Any = None
+        self.seen: tuple[int, ...] = ()  # versions of what a wide plugin reads, when it was last asked
+        self.raw: NDArray[np.int64] | None = None  # (capacity,) raw scores, where they are normalised later
+
+    @property
+    def state(self) -> Any:
+        """What `filter` gets."""
+        found = self.pre_filtered
+        return found.state if isinstance(found, Restriction) else found
+
+
+class Answers:
+    """Everything remembered about one class under one profile."""
+
+    def __init__(self, profile: Profile, pod_class: PodClass) -> None:
+        self.profile = profile
+        self.cluster: Cluster = profile.cluster
+        self.pod_class = pod_class
+        self.parts = {plugin.name: Part(plugin, profile.weights.get(plugin.name, 1)) for plugin in profile.plugins}
+        self.pre_filters = [self.parts[plugin.name] for plugin in profile.pre_filters]
+        self.mask: NDArray[np.bool_] = np.empty(0, bool)  # (capacity,) passes every node-local filter
+        self.base: NDArray[np.int64] = np.empty(0, np.int64)  # (capacity,) node-local scores that need no normalising
+        self.ranked: NDArray[np.int64] = np.empty(0, np.int64)  # (capacity,) base where mask, else UNFIT
+        self._static_mask = self.mask
+        self._static_base = self.base
+        self._versions: tuple[int, int, int] | None = None
+        self._node_position = self._pod_position = -1
+        self._refusal: tuple[str, Refusal] | None = None
+        self.filters: list[Part] = []  # active ones, in the profile's order
+        self.moving_filters: list[Part] = []  # those whose verdict changes as pods come and go
+        self.hooked: list[Part] = []  # those that must be told of imagined pods
+        self.varying: list[Part] = []  # normalised ones that do tell nodes apart
+        self.wide_filters: list[Part] = []
+        self.scores: list[Part] = []
+        self.wide_scores: list[Part] = []
+        self.normalized: list[Part] = []  # node-local, to be normalised over the feasible nodes
+        self.constant = 0  # what normalised plugins with nothing to tell apart add to every node
+        self._wide_pre_filters = [p for p in self.pre_filters if p.plugin.locality is Locality.CLUSTER]
+        self.pre_filter_refusal: tuple[str, Refusal] | None = None
+        self.restriction: tuple[frozenset[str], tuple[str, ...]] | None = None
+        self.stopped_at: int | None = None  # index into pre_filters: the ones after it were never asked
+
+    # -- bringing up to date ---------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Look at what changed since the last time."""
+        cluster = self.cluster
+        versions = cluster.versions
+        now = (versions.storage, versions.workloads, versions.namespaces)
+        if self._versions is None:
+            self._rebuild(now)
+            return
+        if now != self._versions and self._pre_filter_again(now):
+            self._rebuild(now)
+            return
+        node_end, pod_end = cluster.node_journal.end, cluster.pod_journal.end
+        if node_end == self._node_position and pod_end == self._pod_position:
+            return
+        if self._wide_pre_filters and self._ask_wide_pre_filters():
+            self._rebuild(now)  # a plugin joined or left the filters
+            return
+        if node_end != self._node_position:
+            rows = cluster.node_journal.since(self._node_position)
+            if rows is None or len(self.mask) != cluster.nodes.capacity or self._has_wide_static_scores:
+                self._rebuild(now)
+                return
+            self._update_static(rows)
+            self._update_dynamic(rows)
+            self._node_position = node_end
+            self._summarise()
+        if pod_end != self._pod_position:
+            rows = cluster.pod_journal.since(self._pod_position)
+            if rows is None:
+                rows = np.arange(cluster.nodes.num_rows, dtype=np.intp)
+            self._update_dynamic(rows)
+            self._pod_position = pod_end
+
+    def _rebuild(self, versions: tuple[int, int, int]) -> None:
+        cluster = self.cluster
+        capacity = cluster.nodes.capacity
+        self._versions = versions
+        self._node_position, self._pod_position = cluster.node_journal.end, cluster.pod_journal.end
+        view = Nodes(cluster)
+        for part in self.pre_filters:
+            self._ask_pre_filter(part, view)
+        self._judge_pre_filters()
+        self._choose_parts(view)
+        self.mask = np.zeros(capacity, bool)
+        self.base = np.zeros(capacity, np.int64)
+        self.ranked = np.full(capacity, UNFIT, np.int64)
+        self._static_mask, self._static_base = self.mask.copy(), self.base.copy()
+        for part in self.normalized:
+            part.raw = np.zeros(capacity, np.int64)
+        rows = slice(0, cluster.nodes.num_rows)
+        self._update_static(rows)
+        self._update_dynamic(rows)
+        self._summarise()
+
+    def _choose_parts(self, view: Nodes) -> None:
+        profile = self.profile
+        self.filters = [
+            part
+            for plugin in profile.filters
+            if not isinstance((part := self.parts[plugin.name]).pre_filtered, (Skip, Refusal))
+        ]
+        local = [part for part in self.filters if part.plugin.locality is Locality.NODE]
+        self.wide_filters = [part for part in self.filters if part.plugin.locality is Locality.CLUSTER]
+        self._static_filters = [part for part in local if not part.plugin.reads & Aspect.PODS]
+        self._dynamic_filters = [part for part in local if part.plugin.reads & Aspect.PODS]
+        self.moving_filters = [*self._dynamic_filters, *self.wide_filters]
+        self.hooked = [part for part in self.filters if overrides(part.plugin, "add_pod")]
+        self.scores, self.wide_scores, self.normalized = [], [], []
+        self._static_scores: list[Part] = []
+        self._dynamic_scores: list[Part] = []
+        self._has_wide_static_scores = False
+        for plugin in profile.scores:
+            part = self.parts[plugin.name]
+            reads_pods = bool(plugin.reads & Aspect.PODS)
+            if plugin.locality is Locality.CLUSTER and reads_pods:
+                self.wide_scores.append(part)
+                continue
+            part.pre_scored = plugin.pre_score(self.pod_class, view)
+            if isinstance(part.pre_scored, Skip):
+                continue
+            self.scores.append(part)
+            if plugin.locality is Locality.CLUSTER:
+                self._has_wide_static_scores = True
+            if plugin.normalize != "none":
+                self.normalized.append(part)
+            (self._dynamic_scores if reads_pods else self._static_scores).append(part)
+
+    def _update_static(self, rows: NDArray[np.intp] | slice) -> None:
+        nodes = Nodes(self.cluster, rows)
+        mask = self.cluster.nodes.alive[rows].copy()
+        for part in self._static_filters:
+            mask &= part.plugin.filter(self.pod_class, nodes, part.state)
+        self._static_mask[rows] = mask
+        self._static_base[rows] = self._sum_scores(self._static_scores, nodes, rows)
+
+    def _update_dynamic(self, rows: NDArray[np.intp] | slice) -> None:
+        nodes = Nodes(self.cluster, rows)
+        mask = self._static_mask[rows]
+        for part in self._dynamic_filters:
+            mask = mask & part.plugin.filter(self.pod_class, nodes, part.state)
+        base = self._static_base[rows]
+        if self._dynamic_scores:
+            base = base + self._sum_scores(self._dynamic_scores, nodes, rows)
+        self.mask[rows] = mask
+        self.base[rows] = base
+        self.ranked[rows] = np.where(mask, base, UNFIT)
+
+    def _sum_scores(self, parts: list[Part], nodes: Nodes, rows: NDArray[np.intp] | slice) -> NDArray[np.int64] | int:
+        total: NDArray[np.int64] | int = 0
+        for part in parts:
+            scores = part.plugin.score(self.pod_class, nodes, part.pre_scored)
+            if part.plugin.normalize == "none":
+                total = total + (scores if part.weight == 1 else scores * part.weight)
+            else:
+                assert part.raw is not None
+                part.raw[rows] = scores
+        return total
+
+    def _summarise(self) -> None:
+        """Normalised plugins that gave every row 0 tell no nodes apart: what they add is a constant."""
+        rows = slice(0, self.cluster.nodes.num_rows)
+        self.constant = 0
+        self.varying = []
+        for part in self.normalized:
+            if part.plugin.normalize == "own" or part in self._dynamic_scores or part.raw[rows].any():  # type: ignore[index]
+                self.varying.append(part)
+            elif part.plugin.normalize == "reverse":
+                self.constant += MAX_SCORE * part.weight
+
+    def passes_static(self, rows: Any) -> Any:
+        """Do these rows pass the filters that do not depend on pods?"""
+        return self._static_mask[rows]
+
+    def passes_now(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Do these rows pass all filters with the tables and states as they are, cached or not?"""
+        nodes = Nodes(self.cluster, rows)
+        mask = self._static_mask[rows]
+        for part in self.moving_filters:
+            mask = mask & part.plugin.filter(self.pod_class, nodes, part.state)
+        return mask
+
+    # -- pre-filters -----------------------------------------------------------------------------------------------
+
+    def _ask_pre_filter(self, part: Part, view: Nodes) -> None:
+        part.seen = self._versions_read(part.plugin)
+        part.pre_filtered = part.plugin.pre_filter(self.pod_class, view)
+
+    def _pre_filter_again(self, now: tuple[int, int, int]) -> bool:
+        """Objects without rows changed: ask the plugins that read them. True if any has something to say."""
+        before, self._versions = self._versions, now
+        assert before is not None
+        changed = Aspect(0)
+        for aspect, old, new in zip((Aspect.STORAGE, Aspect.WORKLOADS, Aspect.NAMESPACES), before, now, strict=True):
+            if old != new:
+                changed |= aspect
+        for plugin in self.profile.plugins:
+            part = self.parts[plugin.name]
+            if not plugin.reads & changed:
+                continue
+            if part in self.pre_filters:
+                was = part.pre_filtered
+                self._ask_pre_filter(part, Nodes(self.cluster))
+                if isinstance(was, Skip) and isinstance(part.pre_filtered, Skip):
+                    continue
+            if part in self.filters or part in self.scores or part in self.pre_filters:
+                return True
+        return False
+
+    def _ask_wide_pre_filters(self) -> bool:
+        """Ask plugins that look beyond a node, if what they read changed. True if the list of filters changed."""
+        view: Nodes | None = None
+        changed = False
+        for part in self._wide_pre_filters:
+            if part.seen == self._versions_read(part.plugin):
+                continue
+            view = view or Nodes(self.cluster)
+            was = part.pre_filtered
+            self._ask_pre_filter(part, view)
+            if isinstance(was, (Skip, Refusal, Restriction)) != isinstance(
+                part.pre_filtered, (Skip, Refusal, Restriction)
+            ) or isinstance(part.pre_filtered, (Refusal, Restriction)):
+                changed = True
+        return changed
+
+    def _versions_read(self, plugin: Plugin) -> tuple[int, ...]:
+        cluster, reads = self.cluster, plugin.reads
+        return (
+            cluster.node_journal.end if reads & Aspect.NODE else 0,
+            cluster.pod_journal.end if reads & Aspect.PODS else 0,
+            cluster.versions.storage if reads & Aspect.STORAGE else 0,
+            cluster.versions.workloads if reads & Aspect.WORKLOADS else 0,
+            cluster.versions.namespaces if reads & Aspect.NAMESPACES else 0,
+        )
+
+    def _judge_pre_filters(self) -> None:
+        """Read the pre-filters' results in order, as RunPreFilterPlugins does."""
+        self.pre_filter_refusal, self.restriction, self.stopped_at = None, None, None
+        names: frozenset[str] | None = None
+        by: list[str] = []
+        for index, part in enumerate(self.pre_filters):
+            found = part.pre_filtered
+            if isinstance(found, Refusal):
+                self.pre_filter_refusal = (part.plugin.name, found)
+                if found.code is not Code.UNSCHEDULABLE:
+                    self.stopped_at = index
+                    return
+            elif isinstance(found, Restriction):
+                by.append(part.plugin.name)
+                names = found.names if names is None else names & found.names
+                if not names:
+                    words = (
+                        f"node(s) didn't satisfy plugin {by[0]}"
+                        if len(by) == 1
+                        else f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(by))}] simultaneously"
+                    )
+                    self.restriction = (names, tuple(sorted(by)))
+                    self.pre_filter_refusal = ("", Refusal((words,), Code.UNRESOLVABLE))
+                    self.stopped_at = index
+                    return
+        if names is not None:
+            self.restriction = (names, tuple(sorted(by)))

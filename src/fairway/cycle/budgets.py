@@ -1,0 +1,35 @@
+"""Disruption budgets: which pods can not go without breaking a promise.
+
+In: pods that would be evicted, most important first. Out: the same pods in two groups, those that exceed what some
+PodDisruptionBudget still allows and those that do not. Only preemption asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairway.cluster import Cluster, Placed
+from fairway.model.selector import compile_selector
+
+
+def split_by_budget(cluster: Cluster, placed: Sequence[Placed]) -> tuple[list[Placed], list[Placed]]:
+    """(violating, others), each in the order given. Budgets are used up as the pods are counted."""
+    budgets = cluster.workloads.disruption_budgets
+    if not budgets:
+        return [], list(placed)
+    allowed: dict[tuple[str, str], int] = {}
+    violating, others = [], []
+    for each in placed:
+        meta = each.pod.metadata
+        violates = False
+        for name, budget in budgets.get(meta.namespace, {}).items() if meta.labels else ():
+            selector = compile_selector(budget.spec.selector)
+            if selector.is_everything or not selector.matches(meta.labels):
+                continue
+            if meta.name in budget.status.disrupted_pods:
+                continue  # its eviction is already counted
+            key = (meta.namespace, name)
+            allowed[key] = allowed.get(key, budget.status.disruptions_allowed) - 1
+            violates |= allowed[key] < 0
+        (violating if violates else others).append(each)
+    return violating, others

@@ -1,0 +1,113 @@
+"""The text of a configuration file, YAML or JSON, to plain values.
+
+As kube-scheduler reads it: text that begins with a brace is JSON, anything else YAML; a name that stands twice in
+one object is an error. Scalars are what Kubernetes' YAML makes of them: `1e3` is a number, `2024-01-01` and `12:30`
+are text. Called by `config`; errors are `ValueError` and say the line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import yaml
+
+__all__ = ["parse_text"]
+
+PLAIN_TAGS: Final = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null", "merge")
+)
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader with the scalars of Kubernetes' YAML."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 this is how PyYAML declares it
+        first: [(tag, pattern) for tag, pattern in resolvers if tag.rpartition(":")[2] in ("bool", "null", "merge")]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int",
+    re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+)\Z", re.ASCII),
+    list("-+0123456789"),
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z", re.ASCII),
+    list("-+0123456789."),
+)
+
+
+def parse_text(text: str | bytes) -> Any:
+    """The one document in the text; None when there is nothing in it."""
+    try:
+        string = (
+            text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+        )
+        return _parse_json(string) if string.lstrip().startswith("{") else _parse_yaml(string)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except RecursionError as error:
+        raise ValueError("nested too deeply to be a configuration") from error
+
+
+def _parse_json(text: str) -> Any:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values = dict(pairs)
+        if len(values) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f'not usable JSON: "{twice}" stands twice in one object')
+        return values
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"not JSON: {constant} is not a JSON number")
+
+    try:
+        return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from error
+
+
+def _parse_yaml(text: str) -> Any:
+    try:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _check_node(node, set())
+        return loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ValueError(f"not YAML: {where}{error.problem or error.context}") from error
+    except (yaml.YAMLError, LookupError) as error:
+        raise ValueError(f"not YAML: {str(error).partition(chr(10))[0]}") from error
+
+
+def _check_node(node: yaml.Node, seen: set[int]) -> None:
+    """Raise for a name that stands twice, and for values that JSON does not have."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    line = node.start_mark.line + 1
+    if node.tag not in PLAIN_TAGS:
+        raise ValueError(f"not usable YAML: line {line}: the tag {node.tag} is not for configurations")
+    if isinstance(node, yaml.SequenceNode):
+        for part in node.value:
+            _check_node(part, seen)
+    elif isinstance(node, yaml.MappingNode):
+        names = set()
+        for key, part in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise ValueError(f"not usable YAML: line {line}: a field name is one word")
+            if key.tag != "tag:yaml.org,2002:merge":
+                key.tag = "tag:yaml.org,2002:str"
+                if key.value in names:
+                    raise ValueError(f'not usable YAML: line {line}: "{key.value}" stands twice in one object')
+                names.add(key.value)
+            _check_node(part, seen)

@@ -1,0 +1,89 @@
+"""What one attempt to place a pod came to.
+
+In: filled by the cycle. Out: read by the scheduler loop (what to do next), the recorder and the commands (what happened and
+why). Numbers are always there; words (`message`) are made when somebody asks.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from fairway.model import Pod
+from fairway.plugin import Candidate, Code, PodClass, Refusal
+
+if TYPE_CHECKING:
+    from fairway.cycle.diagnosis import Diagnosis
+
+Via = Literal["scores", "single", "nominated"]
+EVENT_LIMIT = 1024
+NO_NODES = "no nodes available to schedule pods"
+
+
+class Outcome(enum.Enum):
+    """How an attempt ended."""
+
+    SCHEDULED = "scheduled"  # a node was chosen
+    UNSCHEDULABLE = "unschedulable"  # no node fits now
+    GATED = "gated"  # the pod may not be tried yet
+    ERROR = "error"  # something is broken; try again later
+
+
+@dataclass(slots=True)
+class Preemption:
+    """What `post_filter` tried when no node fitted."""
+
+    attempted: bool  # was there a node on which removing pods could help at all?
+    code: Code | None  # None: it succeeded
+    reasons: tuple[str, ...]
+    candidates: tuple[Candidate, ...] = ()
+    chosen: Candidate | None = None
+    ties: int = 0  # how many candidates were equally good
+    nominated_node: str = ""
+    cleared: tuple[Pod, ...] = ()  # less important pods that waited for the chosen node and no longer do
+    clear_nomination: bool = False
+
+
+@dataclass(slots=True)
+class Decision:
+    """One attempt's result."""
+
+    pod: Pod
+    pod_class: PodClass
+    outcome: Outcome
+    row: int = -1
+    node: str = ""
+    via: Via = "scores"
+    num_feasible: int = 0
+    score: int | None = None  # the best total, where nodes were scored
+    num_best: int = 0  # how many nodes share it
+    diagnosis: Diagnosis | None = None  # why nodes were refused, when none fitted
+    preemption: Preemption | None = None
+    gate: tuple[str, Refusal] | None = None  # who gated the pod, and why
+    error: str = ""
+    unschedulable_plugins: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def message(self) -> str:
+        """The sentence kube-scheduler writes into the pod's condition; empty when the pod was placed."""
+        if self.error:
+            return self.error
+        if self.outcome is not Outcome.UNSCHEDULABLE:
+            return ""
+        if self.diagnosis is None:
+            return NO_NODES
+        return self.diagnosis.message(", ".join(self.preemption.reasons) if self.preemption else "")
+
+    @property
+    def event(self) -> str:
+        """The same for an event, which has a limit of 1,024 bytes."""
+        return cut_message(self.message)
+
+
+def cut_message(message: str) -> str:
+    """Messages over 1,024 bytes end in an ellipsis there, as kube-scheduler cuts them."""
+    data = message.encode()
+    if len(data) <= EVENT_LIMIT:
+        return message
+    return data[: EVENT_LIMIT - 4].decode(errors="ignore") + " ..."

@@ -1,0 +1,105 @@
+"""One pod's cycle: which nodes fit, which is best, and what to do if none does.
+
+In: a profile and a pod. Out: a `Decision`; nothing in the cluster changes. The steps stand in the order they happen, as in
+kube-scheduler's schedule_one.go: pre-filters, the pod's own nominated node, filters (with nominated pods imagined in
+place), sampling, scores, choice; and on failure a diagnosis and the post-filters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import PodClass
+from fairway.cycle.answers import Answers
+from fairway.cycle.decision import Decision, Outcome
+from fairway.cycle.failure import FailedAttempt, diagnose
+from fairway.cycle.feasibility import Refusals, feasible_mask, fits_on, nominated_rows
+from fairway.cycle.scoring import FeasibleNodes, add_scores, wide_scores
+from fairway.model import Pod
+from fairway.plugin import Code
+
+if TYPE_CHECKING:
+    from fairway.cycle.profile import Profile
+
+
+def decide(profile: Profile, pod: Pod) -> Decision:
+    """Where should the pod go now?"""
+    cluster = profile.cluster
+    pod_class = profile.classify(pod)
+    if not cluster.nodes.row_of:
+        return Decision(pod, pod_class, Outcome.UNSCHEDULABLE)
+    answers = profile.answers(pod_class)
+    if answers.pre_filter_refusal is not None:
+        return refuse(profile, pod, answers, {})
+    if pod.status.nominated_node_name:
+        row = cluster.nodes.row_of.get(pod.status.nominated_node_name, -1)
+        if row >= 0 and fits_on(profile, pod, row):
+            return _decided(profile, pod, pod_class, row, Decision(pod, pod_class, Outcome.SCHEDULED, via="nominated"))
+    crowded = nominated_rows(profile, pod)
+    if not (crowded or answers.wide_filters or answers.restriction) and profile.sampler.takes_all:
+        mask, refusals = answers.mask, {}
+    else:
+        mask, refusals = feasible_mask(profile, pod, answers, crowded)
+        if not profile.sampler.takes_all:
+            looked_at = len(answers.restriction[0]) if answers.restriction else cluster.nodes.num_alive
+            mask = profile.sampler.reduce(mask, looked_at)
+    return _choose(profile, pod, answers, mask, refusals)
+
+
+def _choose(
+    profile: Profile, pod: Pod, answers: Answers, mask: NDArray[np.bool_], refusals: Refusals
+) -> Decision:
+    """Score the feasible rows and take the best."""
+    pod_class = answers.pod_class
+    num_feasible = int(np.count_nonzero(mask))
+    if num_feasible == 0:
+        return refuse(profile, pod, answers, refusals)
+    decision = Decision(pod, pod_class, Outcome.SCHEDULED, num_feasible=num_feasible)
+    if num_feasible == 1:
+        decision.via = "single"
+        return _decided(profile, pod, pod_class, int(mask.argmax()), decision)
+    feasible = FeasibleNodes(profile.cluster, mask)
+    wide = wide_scores(answers, feasible)
+    if wide or answers.varying:
+        totals = answers.base[feasible.rows] + answers.constant
+        add_scores(answers, feasible, wide, totals)
+        best = totals.max()
+        rows = feasible.rows[totals == best]
+        score = int(best)
+    else:
+        ranked = answers.ranked if mask is answers.mask else np.where(mask, answers.base[: len(mask)], -1)
+        best = ranked.max()
+        rows = np.flatnonzero(ranked == best)
+        score = int(best) + answers.constant
+    decision.num_best = len(rows)
+    if answers.profile.scores:
+        decision.score = score
+    return _decided(profile, pod, pod_class, profile.tie_breaker.choose(rows), decision)
+
+
+def _decided(profile: Profile, pod: Pod, pod_class: PodClass, row: int, decision: Decision) -> Decision:
+    decision.row = row
+    decision.node = profile.cluster.nodes.names[row]
+    decision.num_feasible = decision.num_feasible or 1
+    return decision
+
+
+def refuse(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> Decision:
+    """No node fits: find out why, then let the post-filters try to make room."""
+    diagnosis = diagnose(profile, pod, answers, refusals)
+    decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=diagnosis)
+    decision.unschedulable_plugins = diagnosis.unschedulable_plugins
+    error = next((refusal for _, refusal in diagnosis.refusals if refusal.code is Code.ERROR), None)
+    if answers.pre_filter_refusal is not None and answers.pre_filter_refusal[1].code is Code.ERROR:
+        plugin, refusal = answers.pre_filter_refusal
+        decision.outcome = Outcome.ERROR
+        decision.error = f'running PreFilter plugin "{plugin}": {", ".join(refusal.reasons)}'
+    elif error is not None:
+        decision.outcome = Outcome.ERROR
+        decision.error = ", ".join(error.reasons)
+    elif profile.post_filters:
+        decision.preemption = FailedAttempt(profile, pod, answers, diagnosis).post_filter()
+    return decision

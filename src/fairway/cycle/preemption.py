@@ -1,0 +1,264 @@
+"""Preemption: which less important pods would have to go, and from which node.
+
+In: a failed attempt. Out: candidates (nodes that would fit without some of their pods), the best of them, and the words that
+join the message. For each node all less important pods are imagined gone; if the pod then fits, they are let back one by
+one, those whose disruption budget would be violated first, the most important first, and who does not fit any more is a
+victim. Nodes are judged together wherever no plugin looks beyond a node. Called through `FailedAttempt.preempt`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import Nodes, Placed
+from fairway.cycle.answers import Answers
+from fairway.cycle.budgets import split_by_budget
+from fairway.cycle.decision import Preemption
+from fairway.cycle.diagnosis import Diagnosis
+from fairway.cycle.feasibility import refusal_with_nominated, rivals
+from fairway.cycle.imagined import first_refusal, fits, imagined
+from fairway.model import Pod
+from fairway.plugin import Candidate, Code, PostFilterResult, Refusal
+
+if TYPE_CHECKING:
+    from fairway.cycle.profile import Profile
+
+NOT_HELPFUL = Refusal(("Preemption is not helpful for scheduling",), Code.UNRESOLVABLE)
+NO_VICTIMS = Refusal(("No preemption victims found for incoming pod",), Code.UNRESOLVABLE)
+NEVER = Refusal(("not eligible due to preemptionPolicy=Never.",))
+TERMINATING = Refusal(("not eligible due to a terminating pod on the nominated node.",))
+PRIORITY_SHIFT = 2**31
+"""Added to every priority before summing, so that more victims never look cheaper than fewer."""
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """The result, and what the recorder wants to know about how it came about."""
+
+    result: PostFilterResult
+    attempted: bool = False
+    ties: int = 0
+    nominated_node: str = ""
+    cleared: tuple[Pod, ...] = ()
+
+    def fill(self, outcome: Preemption) -> None:
+        """Copy into the decision."""
+        outcome.attempted = self.attempted
+        outcome.candidates = self.result.candidates
+        outcome.chosen = self.result.chosen
+        outcome.ties = self.ties
+        outcome.nominated_node = self.nominated_node
+        outcome.cleared = self.cleared
+
+
+def evaluate(
+    profile: Profile, pod: Pod, answers: Answers, diagnosis: Diagnosis, percentage: int, absolute: int
+) -> Evaluation:
+    """Is there a node on which preemption would help, and which is best?"""
+    refusal = _ineligible(profile, pod, diagnosis)
+    if refusal is not None:
+        return Evaluation(PostFilterResult(refusal))
+    potential = _potential_rows(profile, diagnosis)
+    statuses = Diagnosis(profile.cluster.nodes.num_rows, profile.cluster.nodes.num_alive)
+    statuses.elsewhere = ("", NOT_HELPFUL)
+    candidates: list[Candidate] = []
+    if len(potential):
+        enough = min(max(len(potential) * percentage // 100, absolute), len(potential))
+        offset = profile.random.randrange(len(potential))
+        candidates = _dry_run(profile, pod, answers, np.roll(potential, -offset), enough, statuses)
+    attempted = len(potential) > 0
+    if not candidates:
+        words = Refusal((statuses.message(),))
+        return Evaluation(PostFilterResult(words, clear_nomination=True), attempted)
+    names = profile.cluster.nodes.names
+    candidates.sort(key=lambda candidate: names[candidate.row].encode())
+    best = _best(profile, candidates)
+    row = profile.tie_breaker.choose(np.array([candidate.row for candidate in best], np.intp))
+    chosen = next(candidate for candidate in best if candidate.row == row)
+    cleared = tuple(
+        other for other in profile.cluster.nominations.on(names[row]) if other.priority < pod.priority
+    )
+    result = PostFilterResult(None, chosen, tuple(candidates))
+    return Evaluation(result, attempted, len(best), names[row], cleared)
+
+
+def _ineligible(profile: Profile, pod: Pod, diagnosis: Diagnosis) -> Refusal | None:
+    """May this pod preempt others at all?"""
+    if pod.spec.preemption_policy == "Never":
+        return NEVER
+    row = profile.cluster.nodes.row_of.get(pod.status.nominated_node_name, -1)
+    if row < 0:
+        return None
+    refusal = diagnosis.refusal_of(row)
+    if refusal is not None and refusal[1].code is Code.UNRESOLVABLE:
+        return None
+    leaving = (placed.pod for placed in profile.cluster.pods.on_row(row) if placed.pod.priority < pod.priority)
+    return TERMINATING if any(_leaves_for_preemption(victim) for victim in leaving) else None
+
+
+def _leaves_for_preemption(pod: Pod) -> bool:
+    if not pod.is_terminating:
+        return False
+    target = next((condition for condition in pod.status.conditions if condition.type == "DisruptionTarget"), None)
+    return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
+
+
+def _potential_rows(profile: Profile, diagnosis: Diagnosis) -> NDArray[np.intp]:
+    """Rows whose refusal might be lifted by removing pods."""
+    if diagnosis.pre_filter is not None:
+        alive = profile.cluster.nodes.alive[: profile.cluster.nodes.num_rows]
+        return np.flatnonzero(alive if diagnosis.pre_filter[1].code is Code.UNSCHEDULABLE else np.zeros_like(alive))
+    return diagnosis.rows_with(Code.UNSCHEDULABLE)
+
+
+# -- dry run -----------------------------------------------------------------------------------------------------------
+
+
+def _dry_run(
+    profile: Profile, pod: Pod, answers: Answers, rows: NDArray[np.intp], enough: int, statuses: Diagnosis
+) -> list[Candidate]:
+    """Judge rows in order until there are enough candidates, one of them without violating a budget."""
+    candidates: list[Candidate] = []
+    for start in range(0, len(rows), enough):
+        chunk = rows[start : start + enough]
+        lowest = profile.cluster.pods.lowest_priorities(profile.cluster.nodes.num_rows, pod.priority)[chunk]
+        without = chunk[lowest >= pod.priority]
+        if len(without):
+            statuses.refuse("", without, NO_VICTIMS)
+        names = profile.cluster.nodes.names
+        for row_or_rows in _batches(profile, pod, answers, chunk[lowest < pod.priority], names):
+            if isinstance(row_or_rows, int):
+                candidates.extend(_judge_alone(profile, pod, answers, row_or_rows, statuses))
+            else:
+                candidates.extend(_judge_together(profile, pod, answers, row_or_rows, statuses))
+        if len(candidates) >= enough and any(not candidate.pdb_violations for candidate in candidates):
+            break
+    return candidates
+
+
+def _batches(
+    profile: Profile, pod: Pod, answers: Answers, rows: NDArray[np.intp], names: list[str]
+) -> list[int | NDArray[np.intp]]:
+    """Rows that can be judged together, and those that need to be judged alone."""
+    if answers.hooked:
+        return [int(row) for row in rows]
+    crowded = {row for row in rows.tolist() if rivals(profile, pod, names[row])} if len(profile.cluster.nominations) else set()
+    together = np.array([row for row in rows.tolist() if row not in crowded], np.intp)
+    return [*([together] if len(together) else []), *sorted(crowded)]
+
+
+def _less_important(profile: Profile, pod: Pod, row: int) -> list[Placed]:
+    return [placed for placed in profile.cluster.pods.on_row(row) if placed.pod.priority < pod.priority]
+
+
+def _judge_together(
+    profile: Profile, pod: Pod, answers: Answers, rows: NDArray[np.intp], statuses: Diagnosis
+) -> list[Candidate]:
+    """All these rows at once: every plugin that takes part looks at one node only."""
+    cluster = profile.cluster
+    victims: dict[int, list[Pod]] = {}
+    violations: dict[int, int] = {}
+    with cluster.what_if():
+        removed = {int(row): _less_important(profile, pod, int(row)) for row in rows}
+        for placed_there in removed.values():
+            for placed in placed_there:
+                cluster.remove(placed.pod.metadata.uid)
+        passing = answers.passes_now(rows)
+        _explain(answers, rows[~passing], statuses)
+        queues = {}
+        for row in rows[passing].tolist():
+            violating, others = split_by_budget(cluster, _by_importance(profile, removed[row]))
+            queues[row] = [*((placed, True) for placed in violating), *((placed, False) for placed in others)]
+            victims[row], violations[row] = [], 0
+        turn = 0
+        while active := [row for row, queue in queues.items() if turn < len(queue)]:
+            for row in active:
+                placed = queues[row][turn][0]
+                cluster.place(placed.pod, placed.pod_class, row)
+            fitting = answers.passes_now(np.array(active, np.intp))
+            for row, fits_still in zip(active, fitting.tolist(), strict=True):
+                if not fits_still:
+                    placed, violates = queues[row][turn]
+                    cluster.remove(placed.pod.metadata.uid)
+                    victims[row].append(placed.pod)
+                    violations[row] += violates
+            turn += 1
+    return [
+        Candidate(row, tuple(_most_important_first(profile, found)), violations[row])
+        for row, found in victims.items()
+        if found
+    ]
+
+
+def _judge_alone(
+    profile: Profile, pod: Pod, answers: Answers, row: int, statuses: Diagnosis
+) -> list[Candidate]:
+    """One row, with the plugins that look further told about every pod that goes or comes back."""
+    potential = _less_important(profile, pod, row)
+    victims: list[Pod] = []
+    violations = 0
+    with imagined(answers, row, removed=potential) as imagination:
+        refusal = refusal_with_nominated(profile, pod, answers, row) or first_refusal(answers, row)
+        if refusal is not None:
+            statuses.refuse(refusal[0], np.array([row], np.intp), refusal[1])
+            return []
+        violating, others = split_by_budget(profile.cluster, _by_importance(profile, potential))
+        for placed in [*violating, *others]:
+            imagination.add(placed.pod)
+            if refusal_with_nominated(profile, pod, answers, row) is not None or not fits(answers, row):
+                imagination.remove(placed.pod)
+                victims.append(placed.pod)
+                violations += placed in violating
+    return [Candidate(row, tuple(_most_important_first(profile, victims)), violations)] if victims else []
+
+
+def _explain(answers: Answers, rows: NDArray[np.intp], statuses: Diagnosis) -> None:
+    """Who still refuses these rows with all less important pods gone."""
+    for part in answers.filters:
+        if not len(rows):
+            return
+        mask = part.plugin.filter(answers.pod_class, Nodes(answers.cluster, rows), part.state)
+        refused = rows[~mask]
+        if len(refused):
+            words = part.plugin.explain(answers.pod_class, Nodes(answers.cluster, refused), part.state)
+            statuses.refuse(part.plugin.name, refused, words)
+        rows = rows[mask]
+
+
+# -- order and choice --------------------------------------------------------------------------------------------------
+
+
+def _started(profile: Profile, pod: Pod) -> float:
+    start = pod.status.start_time
+    return profile.now() if start is None else start.timestamp()
+
+
+def _by_importance(profile: Profile, placed: list[Placed]) -> list[Placed]:
+    return sorted(placed, key=lambda each: (-each.pod.priority, _started(profile, each.pod)))
+
+
+def _most_important_first(profile: Profile, pods: list[Pod]) -> list[Pod]:
+    return sorted(pods, key=lambda pod: (-pod.priority, _started(profile, pod)))
+
+
+def _best(profile: Profile, candidates: list[Candidate]) -> list[Candidate]:
+    """Fewest violated budgets, least important victims, smallest sum, fewest victims, latest start; equals remain."""
+
+    def cost(candidate: Candidate) -> tuple[float, ...]:
+        highest = candidate.victims[0].priority
+        starts = [_started(profile, victim) for victim in candidate.victims if victim.priority == highest]
+        return (
+            candidate.pdb_violations,
+            highest,
+            sum(victim.priority + PRIORITY_SHIFT for victim in candidate.victims),
+            len(candidate.victims),
+            -min(starts),
+        )
+
+    costs = [cost(candidate) for candidate in candidates]
+    lowest = min(costs)
+    return [candidate for candidate, each in zip(candidates, costs, strict=True) if each == lowest]

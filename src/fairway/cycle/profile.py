@@ -1,0 +1,187 @@
+"""A profile: the plugins of one scheduler name, ready to judge pods of one cluster.
+
+In: a `ProfileConfig` (from KubeSchedulerConfiguration) and a registry of plugins. Out: a `Profile`, with which everything is
+done that concerns one pod: `gate` (may it be tried?), `decide` (where to?), `assume` (so be it), `inspect` (why?).
+The scheduler loop, `try` and the conformance runner all use it in the same way.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from fairway.cluster import Cluster, PodClass
+from fairway.cycle import feasibility, inspection, pod_cycle
+from fairway.cycle.answers import Answers
+from fairway.cycle.config import ProfileConfig
+from fairway.cycle.decision import Decision
+from fairway.cycle.sampling import Sampler, Sampling, TieBreak, TieBreaker
+from fairway.model import Pod
+from fairway.plugin import Hint, Plugin, Refusal, Wait, overrides
+
+ANSWERS_BYTES = 256 * 1024 * 1024
+BYTES_PER_ROW = 40
+"""What the answers of one class take per node, roughly; classes beyond the limit are forgotten, least used first."""
+
+
+class Profile:
+    """Plugins in the order they run, and the answers they gave."""
+
+    def __init__(
+        self,
+        name: str,
+        cluster: Cluster,
+        plugins: Mapping[str, Plugin],
+        points: Mapping[str, Sequence[str]],
+        weights: Mapping[str, int],
+        sampler: Sampler,
+        tie_breaker: TieBreaker,
+        now: Callable[[], float],
+        generator: random.Random,
+        caching: bool = True,
+    ) -> None:
+        def at(point: str) -> list[Plugin]:
+            return [plugins[name] for name in points.get(point, ())]
+
+        self.name = name
+        self.cluster = cluster
+        self.weights = dict(weights)
+        self.sampler = sampler
+        self.tie_breaker = tie_breaker
+        self.now = now
+        self.random = generator
+        self.pre_enqueues = at("preEnqueue")
+        self.filters = at("filter")
+        listed = at("preFilter")
+        unlisted = [plugin for plugin in self.filters if plugin not in listed and overrides(plugin, "pre_filter")]
+        self.pre_filters = [*listed, *unlisted]
+        self.post_filters = at("postFilter")
+        self.scores = at("score")
+        self.reserves = at("reserve")
+        self.permits = at("permit")
+        self.queue_sort = next(iter(points.get("queueSort", ())), "")
+        used = [*self.pre_enqueues, *self.pre_filters, *self.filters, *self.post_filters, *self.scores]
+        self.plugins: list[Plugin] = list(dict.fromkeys([*used, *self.reserves, *self.permits]))
+        self._by_name = dict(plugins)
+        self._apart = any(plugin.per_pod for plugin in self.plugins)
+        self._caching = caching
+        self._answers: OrderedDict[PodClass, Answers] = OrderedDict()
+
+    def plugin(self, name: str) -> Plugin:
+        """The plugin of that name; KeyError if the profile does not have it."""
+        return self._by_name[name]
+
+    def hints(self) -> dict[str, Sequence[Hint]]:
+        """By plugin name: the events that may help a pod it refused."""
+        return {plugin.name: plugin.events() for plugin in self.plugins}
+
+    def classify(self, pod: Pod) -> PodClass:
+        """The class under which this profile remembers the pod."""
+        return self.cluster.classify(pod, apart=self._apart)
+
+    def answers(self, pod_class: PodClass) -> Answers:
+        """What is known about a class, brought up to date."""
+        if not self._caching:
+            pod_class.kept.clear()
+            self._answers.clear()
+        answers = self._answers.get(pod_class)
+        if answers is None:
+            answers = self._answers[pod_class] = Answers(self, pod_class)
+            limit = max(16, ANSWERS_BYTES // (BYTES_PER_ROW * self.cluster.nodes.capacity))
+            while len(self._answers) > limit:
+                self._answers.popitem(last=False)
+        else:
+            self._answers.move_to_end(pod_class)
+        answers.refresh()
+        return answers
+
+    # -- one pod, step by step ---------------------------------------------------------------------------------------
+
+    def gate(self, pod: Pod) -> tuple[str, Refusal] | None:
+        """Who keeps the pod from being tried at all, and why."""
+        for plugin in self.pre_enqueues:
+            refusal = plugin.pre_enqueue(pod)
+            if refusal is not None:
+                return plugin.name, refusal
+        return None
+
+    def decide(self, pod: Pod) -> Decision:
+        """Where should the pod go now? Changes nothing; see `pod_cycle`."""
+        return pod_cycle.decide(self, pod)
+
+    def inspect(self, pod: Pod) -> inspection.Inspection:
+        """What does every plugin say about every node? Changes nothing."""
+        return inspection.inspect(self, pod)
+
+    def fits_on(self, pod: Pod, row: int) -> bool:
+        """Would the pod pass the filters on this one node?"""
+        return feasibility.fits_on(self, pod, row)
+
+    def assume(self, decision: Decision, pod: Pod | None = None) -> tuple[str, Refusal] | None:
+        """Carry a decision out in memory: the pod (or a newer version of it) counts on its node from now on."""
+        return self.reserve(pod or decision.pod, decision.pod_class, decision.row)
+
+    def reserve(self, pod: Pod, pod_class: PodClass, row: int) -> tuple[str, Refusal] | None:
+        """Assume the pod on `row` and let plugins take what else it needs; all undone if one of them refuses."""
+        self.cluster.assume(pod, pod_class, row)
+        for plugin in self.reserves:
+            refusal = plugin.reserve(pod, pod_class, row)
+            if refusal is not None:
+                self.release(pod, pod_class, row)
+                return plugin.name, refusal
+        return None
+
+    def permit(self, pod: Pod, pod_class: PodClass, row: int) -> tuple[str, Refusal | Wait] | None:
+        """May the pod be bound now? A refusal undoes the reservation; a wait (the shortest asked for) keeps it."""
+        waiting: tuple[str, Refusal | Wait] | None = None
+        for plugin in self.permits:
+            answer = plugin.permit(pod, pod_class, row)
+            if isinstance(answer, Refusal):
+                self.release(pod, pod_class, row)
+                return plugin.name, answer
+            if isinstance(answer, Wait) and (
+                waiting is None or answer.timeout_seconds < waiting[1].timeout_seconds  # type: ignore[union-attr]
+            ):
+                waiting = (plugin.name, answer)
+        return waiting
+
+    def release(self, pod: Pod, pod_class: PodClass, row: int) -> None:
+        """Take a reservation back, in the reverse order."""
+        for plugin in reversed(self.reserves):
+            plugin.unreserve(pod, pod_class, row)
+        self.cluster.forget(pod.metadata.uid)
+
+
+def build_profile(
+    config: ProfileConfig,
+    cluster: Cluster,
+    *,
+    tie_break: TieBreak = "random",
+    seed: int | None = None,
+    now: Callable[[], float] = float,
+    sampling: Sampling | None = None,
+    caching: bool = True,
+) -> Profile:
+    """A profile as configured. `now` is asked when a running pod does not say since when; the default says 0."""
+    generator = random.Random(config.seed if seed is None else seed)  # noqa: TID251, S311 - the seeded generator itself
+    plugins = {name: _make(name, config, cluster) for name in config.entries}
+    percentage = config.percentage_of_nodes_to_score
+    return Profile(
+        config.scheduler_name,
+        cluster,
+        plugins,
+        config.points,
+        config.weights,
+        Sampler(cluster, sampling or config.sampling, percentage, generator),
+        TieBreaker(cluster, tie_break, generator),
+        now,
+        generator,
+        caching,
+    )
+
+
+def _make(name: str, config: ProfileConfig, cluster: Cluster) -> Plugin:
+    plugin = config.entries[name].factory(cluster, config.args.get(name))
+    if plugin.name != name:  # a user's plugin, listed as module:Class, goes by that name throughout
+        setattr(plugin, "name", name)  # noqa: B010 - a class variable, on purpose overridden on the instance
+    return plugin

@@ -1,0 +1,126 @@
+"""Which of the feasible nodes are scored, and which of the best is taken.
+
+In: the rows that fit. Out: the rows to score, and the choice among those with the highest total. `all` scores every
+feasible node; `kube` stops as kube-scheduler does once enough were found, scanning a zone-interleaved list from where the
+last scan ended; `two-choices` scores two feasible nodes drawn at random. Randomness comes from a seeded generator only.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import Cluster
+
+Sampling = Literal["all", "kube", "two-choices"]
+TieBreak = Literal["first", "random"]
+
+MIN_FEASIBLE = 100
+MIN_PERCENTAGE = 5
+ZONE_LABELS = (
+    ("topology.kubernetes.io/region", "topology.kubernetes.io/zone"),
+    ("failure-domain.beta.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone"),
+)
+
+
+def num_feasible_to_find(num_nodes: int, percentage: int) -> int:
+    """How many feasible nodes are enough for kube-scheduler; `percentage` 0 means its adaptive rule."""
+    if num_nodes < MIN_FEASIBLE or percentage >= 100:
+        return num_nodes
+    if percentage == 0:
+        percentage = max(50 - num_nodes // 125, MIN_PERCENTAGE)
+    return max(num_nodes * percentage // 100, MIN_FEASIBLE)
+
+
+class Sampler:
+    """Picks the nodes to score."""
+
+    def __init__(self, cluster: Cluster, strategy: Sampling, percentage: int, generator: random.Random) -> None:
+        self.strategy = strategy
+        self._cluster = cluster
+        self._percentage = percentage
+        self._random = generator
+        self._start = 0  # where kube's next scan begins
+        self._order: NDArray[np.intp] = np.empty(0, np.intp)
+        self._order_version = -1
+
+    @property
+    def takes_all(self) -> bool:
+        """Will every feasible node be scored, whatever happens?"""
+        return self.strategy == "all" or (
+            self.strategy == "kube" and num_feasible_to_find(self._cluster.nodes.num_alive, self._percentage)
+            >= self._cluster.nodes.num_alive
+        )
+
+    def reduce(self, mask: NDArray[np.bool_], num_looked_at: int) -> NDArray[np.bool_]:
+        """The feasible rows that are scored, of `num_looked_at` nodes that could be scanned."""
+        if self.strategy == "all":
+            return mask
+        if self.strategy == "two-choices":
+            return self._draw_two(mask)
+        enough = num_feasible_to_find(num_looked_at, self._percentage)
+        order = self._scan_order()
+        start = self._start % len(order)
+        scanned = np.concatenate((order[start:], order[:start]))
+        hits = np.flatnonzero(mask[scanned])
+        if len(hits) <= enough:
+            self._start = start if len(hits) < enough else (start + len(scanned)) % len(order)
+            return mask
+        self._start = (start + int(hits[enough])) % len(order)
+        chosen = np.zeros_like(mask)
+        chosen[scanned[hits[:enough]]] = True
+        return chosen
+
+    def _draw_two(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        rows = np.flatnonzero(mask)
+        if len(rows) <= 2:
+            return mask
+        chosen = np.zeros_like(mask)
+        chosen[rows[self._random.sample(range(len(rows)), 2)]] = True
+        return chosen
+
+    def _scan_order(self) -> NDArray[np.intp]:
+        """Nodes one zone at a time in turn, as kube-scheduler's node tree lists them."""
+        cluster = self._cluster
+        if self._order_version != cluster.node_journal.end:
+            zones: dict[str, list[int]] = {}
+            for row in cluster.nodes.row_of.values():
+                zones.setdefault(_zone(cluster, row), []).append(row)
+            order: list[int] = []
+            queues = [list(reversed(rows)) for rows in zones.values()]
+            while queues:
+                order.extend(rows.pop() for rows in queues)
+                queues = [rows for rows in queues if rows]
+            self._order = np.array(order, np.intp)
+            self._order_version = cluster.node_journal.end
+        return self._order
+
+
+def _zone(cluster: Cluster, row: int) -> str:
+    node = cluster.nodes.objects[row]
+    labels = node.metadata.labels if node is not None else {}
+    for region_key, zone_key in ZONE_LABELS:
+        region, zone = labels.get(region_key, ""), labels.get(zone_key, "")
+        if region or zone:
+            return f"{region}:\x00:{zone}"
+    return ""
+
+
+class TieBreaker:
+    """Chooses one row among equals."""
+
+    def __init__(self, cluster: Cluster, rule: TieBreak, generator: random.Random) -> None:
+        self._cluster = cluster
+        self._rule = rule
+        self._random = generator
+
+    def choose(self, rows: NDArray[np.intp]) -> int:
+        """One of the rows: the first by name, or any."""
+        if len(rows) == 1:
+            return int(rows[0])
+        if self._rule == "first":
+            return int(rows[self._cluster.nodes.name_ranks()[rows].argmin()])
+        return int(rows[self._random.randrange(len(rows))])

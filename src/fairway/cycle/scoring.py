@@ -1,0 +1,80 @@
+"""Scores of the feasible nodes: normalised, weighted, added up.
+
+In: a class's answers and the feasible rows. Out: totals, and, for those who ask why, every plugin's share. Node-local
+scores that need no normalising are already summed in the answers; here come those that depend on which nodes are feasible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import Nodes
+from fairway.cycle.answers import Answers, Part
+from fairway.plugin import MAX_SCORE, SKIP
+
+if TYPE_CHECKING:
+    from fairway.cluster import Cluster
+
+
+class FeasibleNodes(Nodes):
+    """The rows of a mask, worked out when somebody looks."""
+
+    __slots__ = ("_mask",)
+
+    def __init__(self, cluster: Cluster, mask: NDArray[np.bool_]) -> None:
+        self.cluster = cluster
+        self.table = cluster.nodes
+        self._mask = mask
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "rows":
+            raise AttributeError(name)
+        self.rows = np.flatnonzero(self._mask)
+        return self.rows
+
+
+def wide_scores(answers: Answers, feasible: Nodes) -> list[tuple[Part, Any]]:
+    """The wide plugins that want to score, with what their `pre_score` prepared."""
+    prepared = []
+    for part in answers.wide_scores:
+        state = part.plugin.pre_score(answers.pod_class, feasible)
+        if state is not SKIP:
+            prepared.append((part, state))
+    return prepared
+
+
+def add_scores(
+    answers: Answers, feasible: Nodes, wide: list[tuple[Part, Any]], totals: NDArray[np.int64]
+) -> None:
+    """Add what varying and wide plugins give to `totals`, in place."""
+    for part in answers.varying:
+        totals += final_scores(answers, part, feasible, part.pre_scored, part.raw[feasible.rows])  # type: ignore[index]
+    for part, state in wide:
+        raw = part.plugin.score(answers.pod_class, feasible, state)
+        totals += final_scores(answers, part, feasible, state, raw)
+
+
+def final_scores(
+    answers: Answers, part: Part, feasible: Nodes, state: Any, raw: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Raw scores normalised as the plugin wants it, times its weight."""
+    plugin = part.plugin
+    if plugin.normalize == "none":
+        scores = raw
+    elif plugin.normalize == "own":
+        scores = plugin.normalize_scores(answers.pod_class, feasible, state, raw)
+    else:
+        scores = normalized(raw, plugin.normalize == "reverse")
+    return scores * part.weight
+
+
+def normalized(raw: NDArray[np.int64], reverse: bool) -> NDArray[np.int64]:
+    """kube-scheduler's DefaultNormalizeScore: 100 × score / highest, or 100 minus that."""
+    highest = int(raw.max())
+    if highest == 0:
+        return np.full_like(raw, MAX_SCORE) if reverse else raw
+    scores = MAX_SCORE * raw // highest
+    return MAX_SCORE - scores if reverse else scores

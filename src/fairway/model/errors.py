@@ -1,0 +1,44 @@
+"""What is said when an input can not be used.
+
+A `DecodeError` names the file, the document in it, the object, the field by its API path, what is wrong and what
+is allowed, as far as each is known. Raised by everything in this room that reads from outside; the command
+line prints it as it is.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["DecodeError", "Source"]
+
+
+class Source(msgspec.Struct, frozen=True, gc=False):
+    """Where an object came from."""
+
+    file: str = "<input>"
+    document: int = 1
+    """1-based, in files of several YAML documents."""
+    line: int | None = None
+    """1-based line of the document's beginning, if there are several documents."""
+    item: int | None = None
+    """Index in the list the object was part of, if any."""
+
+    def __str__(self) -> str:
+        text = self.file
+        if self.line is not None:
+            text += f", document {self.document} (line {self.line})"
+        return text if self.item is None else f"{text}, items[{self.item}]"
+
+
+class DecodeError(Exception):
+    """An input that can not be used: where, which object, which field, and why."""
+
+    def __init__(self, problem: str, *, source: Source | str = "", subject: str = "", field: str = "") -> None:
+        self.problem = problem
+        self.source = source
+        self.subject = subject
+        self.field = field
+        super().__init__(": ".join(part for part in (str(source), subject, field, problem) if part))
+
+    def __reduce__(self) -> tuple[type[DecodeError], tuple[str], dict[str, object]]:
+        return type(self), (self.problem,), self.__dict__ | {"args": self.args}

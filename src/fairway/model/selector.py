@@ -1,0 +1,232 @@
+"""Which labels match: selectors compiled once, shared, and asked many times.
+
+In: a `LabelSelector`, a `NodeSelector`, or plain labels as a service has them. Out: an immutable `Selector` or
+`NodeMatcher` in canonical form, so that equal selectors are one object and can key a cache. `cluster/` turns
+their requirements into operations on columns; everybody else calls `matches`. The meaning is that of
+`metav1.LabelSelectorAsSelector` and of `component-helpers/scheduling/corev1/nodeaffinity`, v0.36.4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import msgspec
+
+from fairway.model.affinity import NodeSelector, NodeSelectorTerm
+from fairway.model.meta import LabelSelector
+from fairway.model.names import label_key_problem, label_value_problem
+from fairway.model.quantity import MAX_INT64, MIN_INT64
+
+__all__ = [
+    "EVERYTHING",
+    "NOTHING",
+    "NodeMatcher",
+    "NodeTermMatcher",
+    "Requirement",
+    "Selector",
+    "compile_node_selector",
+    "compile_node_term",
+    "compile_selector",
+    "integer_label",
+    "selector_from_labels",
+]
+
+LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+NODE_OPERATORS = (*LABEL_OPERATORS, "Gt", "Lt")
+FIELD_OPERATORS = ("In", "NotIn")
+DECIMAL = re.compile(r"[+-]?[0-9]+")
+
+
+class Requirement(msgspec.Struct, frozen=True, order=True, gc=False):
+    """One condition on one label: In, NotIn, Exists, DoesNotExist, Gt or Lt; values sorted and unique."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether labels meet the condition; a missing label meets NotIn and DoesNotExist only."""
+        value = labels.get(self.key)
+        match self.operator:
+            case "In":
+                return value is not None and value in self.values
+            case "NotIn":
+                return value is None or value not in self.values
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+        number = None if value is None else integer_label(value)
+        bound = integer_label(self.values[0])
+        if number is None or bound is None:
+            return False
+        return number > bound if self.operator == "Gt" else number < bound
+
+    def __str__(self) -> str:
+        match self.operator:
+            case "Exists":
+                return self.key
+            case "DoesNotExist":
+                return f"!{self.key}"
+            case "Gt" | "Lt":
+                return f"{self.key}{'>' if self.operator == 'Gt' else '<'}{self.values[0]}"
+        if len(self.values) == 1:
+            return f"{self.key}{'=' if self.operator == 'In' else '!='}{self.values[0]}"
+        return f"{self.key} {self.operator.lower()} ({','.join(self.values)})"
+
+
+class Selector(msgspec.Struct, frozen=True, gc=False):
+    """A compiled label selector: all requirements must hold; none at all means every set of labels."""
+
+    requirements: tuple[Requirement, ...] = ()
+    is_nothing: bool = False
+
+    @property
+    def is_everything(self) -> bool:
+        """True when no labels could fail to match."""
+        return not self.requirements and not self.is_nothing
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether these labels are selected."""
+        return not self.is_nothing and all(requirement.matches(labels) for requirement in self.requirements)
+
+    def __str__(self) -> str:
+        return "<nothing>" if self.is_nothing else ",".join(map(str, self.requirements)) or "<everything>"
+
+
+NOTHING = Selector(is_nothing=True)
+EVERYTHING = Selector()
+
+
+class NodeTermMatcher(msgspec.Struct, frozen=True, gc=False):
+    """A compiled node selector term: conditions on labels and on the node's name.
+
+    A term with `problems` matches no node, as in kube-scheduler; whoever can refuse it should.
+    """
+
+    requirements: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str], name: str) -> bool:
+        """Whether a node with these labels and this name is meant. A nameless node passes every field."""
+        if self.problems or not (self.requirements or self.fields):
+            return False
+        if not all(requirement.matches(labels) for requirement in self.requirements):
+            return False
+        if not name:
+            return True
+        # The name is the only field there is; any other reads as "".
+        return all(
+            ((name if field.key == "metadata.name" else "") in field.values) == (field.operator == "In")
+            for field in self.fields
+        )
+
+
+class NodeMatcher(msgspec.Struct, frozen=True, gc=False):
+    """A compiled node selector: one of the terms must hold, so none at all means no node."""
+
+    terms: tuple[NodeTermMatcher, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the terms, with the path below `nodeSelectorTerms`."""
+        return tuple(problem for term in self.terms for problem in term.problems)
+
+    def matches(self, labels: Mapping[str, str], name: str) -> bool:
+        """Whether a node with these labels and this name is meant."""
+        return any(term.matches(labels, name) for term in self.terms)
+
+
+def integer_label(text: str) -> int | None:
+    """Read a label value as Gt and Lt do: a decimal 64-bit integer, or None."""
+    number = int(text) if len(text) <= 63 and DECIMAL.fullmatch(text) else None
+    return number if number is not None and MIN_INT64 <= number <= MAX_INT64 else None
+
+
+def compile_selector(selector: LabelSelector | None) -> Selector:
+    """Compile a label selector: none selects nothing, an empty one everything. `ValueError` if it is invalid."""
+    if selector is None:
+        return NOTHING
+    lines: list[tuple[str, str, tuple[str, ...]]] = [
+        (key, "In", (value,)) for key, value in selector.match_labels.items()
+    ]
+    lines += [(line.key, line.operator, line.values) for line in selector.match_expressions]
+    return _shared(tuple(lines)) if lines else EVERYTHING
+
+
+def selector_from_labels(labels: Mapping[str, str]) -> Selector:
+    """Compile plain labels, all of which must match, as in a service; nothing is checked, {} is everything."""
+    return _canonical(tuple(sorted(Requirement(key, "In", (value,)) for key, value in labels.items())))
+
+
+def compile_node_selector(selector: NodeSelector) -> NodeMatcher:
+    """Compile a node selector; terms without conditions match nothing and are left out."""
+    terms = (
+        _compile_term(term, f"nodeSelectorTerms[{index}]")
+        for index, term in enumerate(selector.node_selector_terms)
+        if term.match_expressions or term.match_fields
+    )
+    return NodeMatcher(tuple(terms))
+
+
+def compile_node_term(term: NodeSelectorTerm) -> NodeTermMatcher:
+    """Compile a single term, as preferred node affinity has them; an empty one matches nothing."""
+    return _compile_term(term, "")
+
+
+def check_requirement(key: str, operator: str, values: tuple[str, ...], allowed: Iterable[str]) -> str | None:
+    """Say what is wrong with a requirement, beginning with the field: "values: In needs at least one"."""
+    if operator not in allowed:
+        return f"operator: {operator!r} is not one of {', '.join(allowed)}"
+    if problem := label_key_problem(key):
+        return f"key: {problem}"
+    if operator in ("In", "NotIn") and not values:
+        return f"values: {operator} needs at least one value"
+    if operator in ("Exists", "DoesNotExist") and values:
+        return f"values: {operator} takes no values"
+    if operator in ("Gt", "Lt") and (len(values) != 1 or integer_label(values[0]) is None):
+        return f"values: {operator} needs exactly one value, an integer"
+    for index, value in enumerate(values):
+        if problem := label_value_problem(value):
+            return f"values[{index}]: {problem}"
+    return None
+
+
+@lru_cache(maxsize=65536)
+def _shared(lines: tuple[tuple[str, str, tuple[str, ...]], ...]) -> Selector:
+    for key, operator, values in lines:
+        if problem := check_requirement(key, operator, values, LABEL_OPERATORS):
+            raise ValueError(f"label selector requirement on {key!r}: {problem}")
+    return _canonical(tuple(sorted({_requirement(*line) for line in lines})))
+
+
+@lru_cache(maxsize=65536)
+def _canonical(requirements: tuple[Requirement, ...]) -> Selector:
+    return Selector(requirements) if requirements else EVERYTHING
+
+
+def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
+    return Requirement(key, operator, tuple(sorted(set(values))))
+
+
+@lru_cache(maxsize=65536)
+def _compile_term(term: NodeSelectorTerm, path: str) -> NodeTermMatcher:
+    problems: list[str] = []
+    for part, lines in (("matchExpressions", term.match_expressions), ("matchFields", term.match_fields)):
+        for index, line in enumerate(lines):
+            if part == "matchExpressions":
+                problem = check_requirement(line.key, line.operator, line.values, NODE_OPERATORS)
+            elif line.operator not in FIELD_OPERATORS:
+                problem = f"operator: {line.operator!r} is not one of {', '.join(FIELD_OPERATORS)}"
+            else:
+                problem = None if len(line.values) == 1 else "values: exactly one value is needed"
+            if problem:
+                problems.append(f"{path}{'.' if path else ''}{part}[{index}].{problem}")
+    return NodeTermMatcher(
+        tuple(sorted({_requirement(line.key, line.operator, line.values) for line in term.match_expressions})),
+        tuple(sorted({_requirement(line.key, line.operator, line.values) for line in term.match_fields})),
+        tuple(problems),
+    )

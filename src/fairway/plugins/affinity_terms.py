@@ -1,0 +1,77 @@
+"""Which pods an affinity term means, seen from either side.
+
+In: the interned `Term`s of pod classes. Out: for an incoming pod's own term, the namespaces and labels to count pods by
+(`meant`); for terms that running pods carry, a list to look for those that mean the incoming pod (`Carried`).
+Shared by the filter and the scores of InterPodAffinity; follows its plugin.go and AffinityTerm.Matches of
+kube-scheduler 1.36.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from fairway.cluster import Counter, Kind, Term
+
+if TYPE_CHECKING:
+    from fairway.cluster import Counters, Requirement
+    from fairway.cluster.workloads import Workloads
+
+
+def meant(term: Term, workloads: Workloads) -> Requirement:
+    """The pods that a term of an incoming pod means: in these namespaces (None: in all), with such labels.
+
+    A namespace selector is resolved to the names of today's namespaces. kube-scheduler then still applies it, to no
+    labels at all: one that a namespace without labels would satisfy means every namespace.
+    """
+    among = term.namespace_selector
+    if among is None:
+        return term.namespaces, term.selector
+    if among.matches({}):
+        return None, term.selector
+    named = (name for name, found in workloads.namespaces.items() if among.matches(found.metadata.labels))
+    return term.namespaces.union(named), term.selector
+
+
+def is_meant(requirement: Requirement, namespace: str, labels: Mapping[str, str]) -> bool:
+    """Does it mean a pod with these labels, in this namespace?"""
+    namespaces, selector = requirement
+    return (namespaces is None or namespace in namespaces) and selector.matches(labels)
+
+
+class Carried:
+    """The terms of one kind that running or waiting pods carry, in the order in which they were first heard of."""
+
+    __slots__ = ("_counters", "_entries", "_kind", "_known", "_version", "epoch")
+
+    def __init__(self, counters: Counters, kind: Kind) -> None:
+        self._counters = counters
+        self._kind: Kind = kind
+        self._version = -1
+        self._entries: list[tuple[Term, weakref.ref[Counter]]] = []
+        self._known: dict[Term, weakref.ref[Counter]] = {}
+        self.epoch = 0  # changes when entries are dropped: then everybody has to read from the start
+
+    def refresh(self) -> int:
+        """Hear of new terms. Returns how many entries there are."""
+        if self._version != self._counters.terms_version:
+            self._version = self._counters.terms_version
+            alive = self._counters.terms(self._kind)
+            if len(self._entries) > 2 * len(alive) + 64:
+                self._entries.clear()
+                self._known.clear()
+                self.epoch += 1
+            for term, counter in alive:
+                known = self._known.get(term)
+                if known is None or known() is not counter:
+                    self._known[term] = reference = weakref.ref(counter)
+                    self._entries.append((term, reference))
+        return len(self._entries)
+
+    def since(self, position: int) -> Iterator[tuple[Term, Counter]]:
+        """The terms from that entry on that some pod still carries."""
+        for term, reference in self._entries[position:]:
+            counter = reference()
+            if counter is not None:
+                yield term, counter

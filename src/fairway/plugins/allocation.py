@@ -1,0 +1,41 @@
+"""What NodeResourcesFit and NodeResourcesBalancedAllocation score: some resources, and what a pod adds to each.
+
+In: the resources named in a plugin's arguments and a pod's requests. Out: their columns in the node table, the amounts,
+and which of them count for this pod: an extended resource that the pod does not request is left out of its score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import NodeTable
+from fairway.model.requests import is_scalar_resource
+from fairway.model.scheduler_args import ResourceSpec
+
+
+class Shares(NamedTuple):
+    """Columns to look at and what the pod adds."""
+
+    columns: NDArray[np.intp]  # (num_scored,)
+    amounts: NDArray[np.int64]  # (num_scored,)
+    counted: NDArray[np.bool_]  # (num_scored,)
+    cpu: int  # where cpu is among them, -1 if it is not
+    memory: int
+
+
+def shares_of(table: NodeTable, resources: Sequence[ResourceSpec], requests: Mapping[str, int]) -> Shares:
+    """The pod's part in the resources that are scored."""
+    names = [each.name for each in resources]
+    amounts = [requests.get(name, 0) for name in names]
+    counted = [bool(amount) or not is_scalar_resource(name) for name, amount in zip(names, amounts, strict=True)]
+    return Shares(
+        np.array([table.resource_column(name) for name in names], np.intp),
+        np.array(amounts, np.int64),
+        np.array(counted, bool),
+        names.index("cpu") if "cpu" in names else -1,
+        names.index("memory") if "memory" in names else -1,
+    )

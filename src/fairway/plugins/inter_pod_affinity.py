@@ -1,0 +1,173 @@
+"""InterPodAffinity: puts pods near pods they want to be with, and away from pods they do not.
+
+Required terms of the incoming pod, and required anti-affinity of running pods that means it, refuse nodes; preferred
+terms of both sides score them. Follows plugins/interpodaffinity/plugin.go of kube-scheduler 1.36; counting is in
+`affinity_filter` and `affinity_scoring`, which pods a term means in `affinity_terms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import Term
+from fairway.cluster.terms import pod_terms
+from fairway.model import Pod
+from fairway.plugin import (
+    SKIP,
+    Action,
+    Aspect,
+    Change,
+    Cluster,
+    ClusterEvent,
+    Code,
+    Hint,
+    Locality,
+    Nodes,
+    Plugin,
+    PodClass,
+    Refusal,
+    Resource,
+    Skip,
+)
+from fairway.plugins.affinity_filter import RequiredAffinity
+from fairway.plugins.affinity_scoring import Preferences, PreferredAffinity, normalized
+from fairway.plugins.affinity_terms import Carried
+from fairway.plugins.topology_domains import Topologies
+
+NOT_NEAR: Final = Refusal(("node(s) didn't match pod affinity rules",), Code.UNRESOLVABLE)
+NOT_APART: Final = Refusal(("node(s) didn't match pod anti-affinity rules",))
+SHUNNED: Final = Refusal(("node(s) didn't satisfy existing pods anti-affinity rules",))
+
+
+@dataclass(slots=True)
+class Kept:
+    """What is kept for a pod class."""
+
+    required: RequiredAffinity
+    preferred: PreferredAffinity
+    has_preferences: bool  # preferred terms of its own
+
+
+class InterPodAffinity(Plugin):
+    """Affinity and anti-affinity between pods."""
+
+    locality: ClassVar[Locality] = Locality.CLUSTER
+    reads: ClassVar[Aspect] = Aspect.NODE | Aspect.PODS | Aspect.NAMESPACES
+    normalize: ClassVar[Literal["none", "default", "reverse", "own"]] = "own"
+
+    def __init__(self, cluster: Cluster, args: Any = None) -> None:
+        super().__init__(cluster, args)
+        hard_weight = 1 if args is None else args.hard_pod_affinity_weight
+        self._ignores_others = args is not None and args.ignore_preferred_terms_of_existing_pods
+        self._topologies = Topologies(cluster)
+        self._repelling = Carried(cluster.counters, "anti_required")
+        preferences = [
+            Preferences(Carried(cluster.counters, "affinity_preferred"), 1),
+            Preferences(Carried(cluster.counters, "anti_preferred"), -1),
+        ]
+        if hard_weight > 0:
+            preferences.append(Preferences(Carried(cluster.counters, "affinity_required"), 1, hard_weight))
+        self._preferences = tuple(preferences)
+
+    # -- which nodes ---------------------------------------------------------------------------------------------
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> RequiredAffinity | Skip:
+        required = self._kept(pod).required
+        return required if required.refresh() else SKIP
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: RequiredAffinity) -> NDArray[np.bool_]:
+        return state.of_rows(nodes.rows)
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: RequiredAffinity) -> Refusal | Sequence[Refusal]:
+        near, apart = state.is_near(nodes.rows).tolist(), state.is_apart(nodes.rows).tolist()
+        return [
+            NOT_NEAR if not is_near else NOT_APART if not is_apart else SHUNNED
+            for is_near, is_apart in zip(near, apart, strict=True)
+        ]
+
+    def add_pod(self, pod: PodClass, state: RequiredAffinity, other: Pod, other_class: PodClass, row: int) -> None:
+        state.suppose(other_class, row, 1)
+
+    def remove_pod(self, pod: PodClass, state: RequiredAffinity, other: Pod, other_class: PodClass, row: int) -> None:
+        state.suppose(other_class, row, -1)
+
+    # -- which node ----------------------------------------------------------------------------------------------
+
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> PreferredAffinity | Skip:
+        kept = self._kept(pod)
+        if self._ignores_others and not kept.has_preferences:
+            return SKIP
+        return kept.preferred if kept.preferred.refresh() else SKIP
+
+    def score(self, pod: PodClass, nodes: Nodes, state: PreferredAffinity) -> NDArray[np.int64]:
+        return state.of_rows(nodes.rows)
+
+    def normalize_scores(
+        self, pod: PodClass, nodes: Nodes, state: PreferredAffinity, scores: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        return normalized(scores)
+
+    def _kept(self, pod: PodClass) -> Kept:
+        kept: Kept | None = pod.kept.get(self)
+        if kept is None:
+            kept = pod.kept[self] = Kept(
+                RequiredAffinity(self.cluster, self._topologies, self._repelling, pod),
+                PreferredAffinity(self.cluster, self._topologies, self._preferences, pod),
+                "affinity_preferred" in pod.terms or "anti_preferred" in pod.terms,
+            )
+        return kept
+
+    # -- waiting -------------------------------------------------------------------------------------------------
+
+    def events(self) -> Sequence[Hint]:
+        pods = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL
+        return (
+            Hint(ClusterEvent(Resource.POD, pods), _pod_helps),
+            Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL), _node_helps),
+        )
+
+
+def _pod_helps(pod: Pod, change: Change) -> bool:
+    old, new = change.old, change.new
+    if old is not None and new is not None and pod.metadata.uid == new.metadata.uid:
+        return True
+    if any(each is not None and not (each.spec.node_name or each.status.nominated_node_name) for each in (old, new)):
+        return False
+    try:
+        own = pod_terms(pod)
+        near, apart = own.get("affinity_required", ()), own.get("anti_required", ())
+        if new is None:
+            return _all_mean(apart, old) or _all_mean(pod_terms(old).get("anti_required", ()), pod)
+    except ValueError:  # a selector that can not be read: let the next attempt say so
+        return True
+    if old is None:
+        return _all_mean(near, new)
+    return (not _all_mean(near, old) and _all_mean(near, new)) or (_all_mean(apart, old) and not _all_mean(apart, new))
+
+
+def _node_helps(pod: Pod, change: Change) -> bool:
+    try:
+        own = pod_terms(pod)
+    except ValueError:
+        return True
+    near = [term.topology_key for term in own.get("affinity_required", ())]
+    apart = [term.topology_key for term in own.get("anti_required", ())]
+    after = change.new.metadata.labels
+    if change.old is None:
+        return bool(apart) or any(key in after for key in near)
+    before = change.old.metadata.labels
+    # To be near, a node has to come into a domain; to be apart, it has to leave one.
+    return any(key in after and before.get(key) != after[key] for key in near) or any(
+        key in before and before[key] != after.get(key) for key in apart
+    )
+
+
+def _all_mean(terms: Sequence[Term], pod: Pod) -> bool:
+    """Is there a term, and do all of them mean this pod?"""
+    meta = pod.metadata
+    return bool(terms) and all(term.matches(meta.namespace, meta.labels, {}) for term in terms)

@@ -1,0 +1,145 @@
+"""NodeAffinity: nodeSelector and node affinity, and the affinity an administrator adds to every pod of a profile.
+
+Required terms refuse nodes; terms that name nodes by metadata.name confine the pod to them before anything is filtered.
+Preferred terms add their weights as the score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster.node_selection import (
+    has_required_node_affinity,
+    matcher_mask,
+    required_node_affinity_mask,
+    term_mask,
+)
+from fairway.model import Node, NodeSelector, Pod, PodSpec, PreferredSchedulingTerm
+from fairway.model.scheduler_args import NodeAffinityArgs
+from fairway.model.selector import NodeMatcher, compile_node_selector, compile_node_term, selector_from_labels
+from fairway.plugin import (
+    SKIP,
+    Action,
+    Aspect,
+    Change,
+    Cluster,
+    ClusterEvent,
+    Code,
+    Hint,
+    Nodes,
+    Plugin,
+    PodClass,
+    Refusal,
+    Resource,
+    Restriction,
+    Skip,
+)
+
+NOT_MATCHED = Refusal(("node(s) didn't match Pod's node affinity/selector",), Code.UNRESOLVABLE)
+NOT_ENFORCED = Refusal(("node(s) didn't match scheduler-enforced node affinity",), Code.UNRESOLVABLE)
+CONFLICT = Refusal(("pod affinity terms conflict",), Code.UNRESOLVABLE)
+
+
+class Preferences(NamedTuple):
+    """Preferred terms: the profile's, then the pod's."""
+
+    terms: tuple[PreferredSchedulingTerm, ...]
+
+
+class NodeAffinity(Plugin):
+    """Matches nodes by label and name."""
+
+    reads = Aspect.NODE
+    normalize = "default"
+
+    def __init__(self, cluster: Cluster, args: NodeAffinityArgs | None = None) -> None:
+        super().__init__(cluster, args)
+        added = args.added_affinity if args is not None else None
+        required = added.required if added is not None else None
+        self._enforced: NodeMatcher | None = None if required is None else compile_node_selector(required)
+        self._preferred = added.preferred if added is not None else ()
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> Refusal | Restriction | Skip | None:
+        """Skip pods that do not care; confine those whose every term names nodes."""
+        if not has_required_node_affinity(pod.spec) and self._enforced is None:
+            return SKIP
+        affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+        if affinity is None or affinity.required is None:
+            return None
+        names = _named_nodes(affinity.required)
+        if names is None:
+            return None
+        return Restriction(names) if names else CONFLICT
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
+        """Nodes that match what the pod requires and what the profile enforces."""
+        mask = required_node_affinity_mask(nodes.cluster, pod.spec, nodes.rows)
+        if self._enforced is not None:
+            mask &= matcher_mask(nodes.cluster, self._enforced, nodes.rows)
+        return mask
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal | Sequence[Refusal]:
+        """What the profile enforces is looked at first."""
+        if self._enforced is None:
+            return NOT_MATCHED
+        enforced = matcher_mask(nodes.cluster, self._enforced, nodes.rows)
+        return [NOT_MATCHED if met else NOT_ENFORCED for met in enforced.tolist()]
+
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> Preferences | Skip:
+        """The weighted terms, if there are any."""
+        affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+        terms = (*self._preferred, *(affinity.preferred if affinity is not None else ()))
+        return Preferences(terms) if terms else SKIP
+
+    def score(self, pod: PodClass, nodes: Nodes, state: Preferences) -> NDArray[np.int64]:
+        """The sum of the weights of the terms that match."""
+        total = np.zeros(len(nodes), np.int64)
+        for each in state.terms:
+            if each.weight:
+                total += each.weight * term_mask(nodes.cluster, compile_node_term(each.preference), nodes.rows)
+        return total
+
+    def events(self) -> Sequence[Hint]:
+        """A node that matches now and did not before."""
+        return (Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL), self._matches_now),)
+
+    def _matches_now(self, pod: Pod, change: Change) -> bool:
+        new = change.new
+        if not isinstance(new, Node):
+            return True
+        if self._enforced is not None and not self._enforced.matches(new.metadata.labels, new.metadata.name):
+            return False
+        was_matched = isinstance(change.old, Node) and _matches(pod.spec, change.old)
+        return _matches(pod.spec, new) and not was_matched
+
+
+def _matches(spec: PodSpec, node: Node) -> bool:
+    """Does one node meet the pod's own requirements?"""
+    labels = node.metadata.labels
+    if spec.node_selector and not selector_from_labels(spec.node_selector).matches(labels):
+        return False
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    if affinity is None or affinity.required is None:
+        return True
+    return compile_node_selector(affinity.required).matches(labels, node.metadata.name)
+
+
+def _named_nodes(selector: NodeSelector) -> frozenset[str] | None:
+    """The nodes named by the terms, if every term names some; None if any term does not."""
+    found: frozenset[str] = frozenset()
+    if not selector.node_selector_terms:
+        return None
+    for term in selector.node_selector_terms:
+        named: frozenset[str] | None = None
+        for field in term.match_fields:
+            if field.key == "metadata.name" and field.operator == "In":
+                values = frozenset(field.values)
+                named = values if named is None else named & values
+        if named is None:
+            return None
+        found |= named
+    return found

@@ -1,0 +1,69 @@
+"""NodePorts: two pods can not listen on the same port of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster.pod_class import HostPort, host_ports
+from fairway.cluster.ports import PortTable
+from fairway.model import Pod
+from fairway.plugin import (
+    SKIP,
+    Action,
+    Aspect,
+    Change,
+    ClusterEvent,
+    Hint,
+    Nodes,
+    Plugin,
+    PodClass,
+    Refusal,
+    Resource,
+    Skip,
+)
+
+REFUSAL = Refusal(("node(s) didn't have free ports for the requested pod ports",))
+
+
+class NodePorts(Plugin):
+    """Looks only at nodes on which one of the wanted ports is taken at all."""
+
+    reads = Aspect.PODS
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> tuple[HostPort, ...] | Skip:
+        """The wanted ports."""
+        return pod.ports or SKIP
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
+        """Nodes on which all wanted ports are free."""
+        ports = nodes.cluster.ports
+        if isinstance(nodes.rows, slice):
+            mask = np.ones(len(nodes), bool)
+            for row in {row for port in pod.ports for row in ports.rows_using(port)}:
+                mask[row] = not ports.conflicts(row, pod.ports)
+            return mask
+        return np.array([not ports.conflicts(row, pod.ports) for row in nodes.rows.tolist()], bool)
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal:
+        """There is one reason."""
+        return REFUSAL
+
+    def events(self) -> Sequence[Hint]:
+        """A pod that used one of the ports went away, or a node came."""
+        return (
+            Hint(ClusterEvent(Resource.POD, Action.DELETE), _frees_a_port),
+            Hint(ClusterEvent(Resource.NODE, Action.ADD)),
+        )
+
+
+def _frees_a_port(pod: Pod, change: Change) -> bool:
+    gone = change.old
+    if not isinstance(gone, Pod) or not (gone.spec.node_name or gone.status.nominated_node_name):
+        return False
+    taken = PortTable()
+    taken.add(0, host_ports(gone), 1)
+    return taken.conflicts(0, host_ports(pod))

@@ -1,0 +1,68 @@
+"""NodeResourcesBalancedAllocation: better where the pod evens out how full a node's resources are.
+
+The score compares the spread of used fractions with and without the pod: 50 + (50 + after - before) / 2, about 75 when the
+pod changes nothing. Real requests count; pods that request none of the resources are not scored.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.model.scheduler_args import NodeResourcesBalancedAllocationArgs
+from fairway.plugin import MAX_SCORE, SKIP, Cluster, Nodes, Plugin, PodClass, Skip
+from fairway.plugins.allocation import Shares, shares_of
+
+HALF = MAX_SCORE // 2
+
+
+class NodeResourcesBalancedAllocation(Plugin):
+    """Prefers nodes whose resources fill up evenly."""
+
+    def __init__(self, cluster: Cluster, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
+        super().__init__(cluster, args)
+        self._resources = (args or NodeResourcesBalancedAllocationArgs()).resources
+
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> Shares | Skip:
+        """What the pod adds to each resource, if anything."""
+        shares = shares_of(nodes.table, self._resources, pod.requests)
+        return shares if shares.amounts.any() else SKIP
+
+    def score(self, pod: PodClass, nodes: Nodes, state: Shares) -> NDArray[np.int64]:
+        """0 to 100; truncated toward zero as Go does."""
+        table, rows = nodes.table, nodes.rows
+        index = (rows, state.columns) if isinstance(rows, slice) else (rows[:, None], state.columns)
+        capacity = table.allocatable[index]  # (num_rows, num_scored)
+        requested = table.requested[index]
+        has = (capacity != 0) & state.counted
+        gain = HALF + balance(requested + state.amounts, capacity, has) - balance(requested, capacity, has)
+        return HALF + np.trunc(gain / 2).astype(np.int64)
+
+
+def balance(used: NDArray[np.int64], capacity: NDArray[np.int64], has: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(1 - standard deviation of the used fractions) × 100, cut to an integer, per row."""
+    fractions = np.minimum(used / np.where(has, capacity, 1), 1.0)
+    if fractions.shape[1] == 2 and has.all():
+        deviation = np.abs((fractions[:, 0] - fractions[:, 1]) / 2)
+    else:
+        deviation = _deviation(np.where(has, fractions, 0.0), has)
+    return ((1 - deviation) * MAX_SCORE).astype(np.int64)
+
+
+def _deviation(fractions: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """In the order of operations of kube-scheduler: half the difference of two, or the root of the mean square."""
+    count = has.sum(axis=1)
+    present = np.maximum(count, 1)
+    total = np.zeros(len(fractions))
+    for column in range(fractions.shape[1]):
+        total = total + fractions[:, column]
+    mean = total / present
+    squares = np.zeros(len(fractions))
+    for column in range(fractions.shape[1]):
+        off = (fractions[:, column] - mean) * has[:, column]
+        squares = squares + off * off
+    deviation = np.sqrt(squares / present)
+    first_two = np.take_along_axis(fractions, np.argsort(~has, axis=1, kind="stable")[:, :2], axis=1)
+    if first_two.shape[1] == 2:
+        deviation = np.where(count == 2, np.abs((first_two[:, 0] - first_two[:, 1]) / 2), deviation)
+    return np.where(count < 2, 0.0, deviation)

@@ -1,0 +1,192 @@
+"""NodeResourcesFit: a node must have room for what the pod requests; more (or less) room makes it better.
+
+Filtering counts real requests. Scoring counts at least 100m CPU and 200 MiB for every container that requests nothing, by
+one of three strategies: LeastAllocated (spread out), MostAllocated (pack), RequestedToCapacityRatio (a curve).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import CPU, MEMORY, PODS
+from fairway.model import Node, Pod
+from fairway.model.requests import pod_requests
+from fairway.model.scheduler_args import NodeResourcesFitArgs, ScoringStrategy
+from fairway.plugin import (
+    MAX_SCORE,
+    Action,
+    Change,
+    Cluster,
+    ClusterEvent,
+    Code,
+    Hint,
+    Nodes,
+    Plugin,
+    PodClass,
+    Refusal,
+    Resource,
+)
+from fairway.plugins.allocation import Shares, shares_of
+
+NATIVE = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+class Demand(NamedTuple):
+    """What is checked: resource columns and how much of each."""
+
+    columns: NDArray[np.intp]  # (num_checked,)
+    amounts: NDArray[np.int64]  # (num_checked,)
+    reasons: tuple[str, ...]  # (num_checked,)
+
+
+class NodeResourcesFit(Plugin):
+    """Requests against allocatable."""
+
+    def __init__(self, cluster: Cluster, args: NodeResourcesFitArgs | None = None) -> None:
+        super().__init__(cluster, args)
+        args = args or NodeResourcesFitArgs()
+        self._ignored = frozenset(args.ignored_resources)
+        self._ignored_groups = frozenset(args.ignored_resource_groups)
+        self._strategy: ScoringStrategy = args.scoring_strategy
+        self._weights = np.array([each.weight for each in self._strategy.resources], np.int64)  # (num_scored,)
+
+    # -- filter ------------------------------------------------------------------------------------------------------
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> Demand:
+        """Leave out the resources that are ignored; they are somebody else's to check."""
+        names = nodes.table.resources
+        kept = [index for index, column in enumerate(pod.columns) if not self._is_ignored(names[column])]
+        columns = pod.columns[kept]
+        reasons = tuple("Too many pods" if column == PODS else f"Insufficient {names[column]}" for column in columns)
+        return Demand(columns, pod.amounts[kept], reasons)
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Demand) -> NDArray[np.bool_]:
+        """Nodes with enough of everything left."""
+        return (self._free(nodes, state) >= state.amounts).all(axis=1)
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: Demand) -> Sequence[Refusal]:
+        """Every resource that is short; hopeless where the node would be too small even if it were empty."""
+        short = self._free(nodes, state) < state.amounts  # (num_rows, num_checked)
+        allocatable = nodes.table.allocatable[nodes.rows][:, state.columns]
+        hopeless = (short & (allocatable < state.amounts) & (state.columns != PODS)).any(axis=1)
+        known: dict[tuple[bytes, bool], Refusal] = {}
+        refusals = []
+        for lacking, never in zip(short, hopeless.tolist(), strict=True):
+            key = (lacking.tobytes(), never)
+            if key not in known:
+                order = sorted(np.flatnonzero(lacking), key=lambda index: (state.columns[index] != PODS, index))
+                code = Code.UNRESOLVABLE if never else Code.UNSCHEDULABLE
+                known[key] = Refusal(tuple(state.reasons[index] for index in order), code)
+            refusals.append(known[key])
+        return refusals
+
+    def _free(self, nodes: Nodes, state: Demand) -> NDArray[np.int64]:
+        table, rows = nodes.table, nodes.rows
+        index = (rows, state.columns) if isinstance(rows, slice) else (rows[:, None], state.columns)
+        free: NDArray[np.int64] = table.allocatable[index] - table.requested[index]
+        return free
+
+    def _is_ignored(self, name: str) -> bool:
+        if name in NATIVE or "/" not in name:
+            return False
+        return name in self._ignored or name.split("/", 1)[0] in self._ignored_groups
+
+    # -- score -------------------------------------------------------------------------------------------------------
+
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> Shares:
+        """What the pod adds to each scored resource."""
+        return shares_of(nodes.table, self._strategy.resources, pod.scoring)
+
+    def score(self, pod: PodClass, nodes: Nodes, state: Shares) -> NDArray[np.int64]:
+        """The weighted mean over the resources a node has."""
+        table, rows = nodes.table, nodes.rows
+        index = (rows, state.columns) if isinstance(rows, slice) else (rows[:, None], state.columns)
+        capacity = table.allocatable[index]  # (num_rows, num_scored)
+        requested = table.requested[index]
+        for position, column in ((state.cpu, CPU), (state.memory, MEMORY)):
+            if position >= 0:
+                requested[:, position] = table.nonzero[rows, column]
+        requested += state.amounts
+        has = (capacity != 0) & state.counted
+        divisor = np.where(has, capacity, 1)
+        if self._strategy.type == "LeastAllocated":
+            each = np.where(requested > capacity, 0, (capacity - requested) * MAX_SCORE // divisor)
+        elif self._strategy.type == "MostAllocated":
+            each = np.minimum(requested, capacity) * MAX_SCORE // divisor
+        else:
+            return self._ratio(requested, capacity, divisor, has)
+        weights = has * self._weights
+        total = weights.sum(axis=1)
+        return (each * weights).sum(axis=1) // np.maximum(total, 1)
+
+    def _ratio(
+        self,
+        requested: NDArray[np.int64],
+        capacity: NDArray[np.int64],
+        divisor: NDArray[np.int64],
+        has: NDArray[np.bool_],
+    ) -> NDArray[np.int64]:
+        """Resources that score 0 drop out of the mean, which is rounded half away from zero."""
+        utilisation = np.where(requested > capacity, 100, requested * 100 // divisor)
+        each = self._curve(utilisation)
+        weights = (has & (each > 0)) * self._weights
+        total = weights.sum(axis=1)
+        mean = (each * weights).sum(axis=1) / np.maximum(total, 1)
+        return np.floor(mean + 0.5).astype(np.int64)
+
+    def _curve(self, utilisation: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Piecewise linear between the points of the shape, in integers."""
+        ratio = self._strategy.requested_to_capacity_ratio
+        assert ratio is not None
+        points = [(point.utilization, point.score * 10) for point in ratio.shape]
+        scores = np.full(utilisation.shape, points[-1][1], np.int64)
+        for (x0, y0), (x1, y1) in reversed(list(zip(points, points[1:], strict=False))):
+            rise = (y1 - y0) * (utilisation - x0)
+            along = y0 + np.sign(rise) * (np.abs(rise) // (x1 - x0))  # truncates toward zero
+            scores = np.where(utilisation <= x1, along, scores)
+        return np.where(utilisation <= points[0][0], points[0][1], scores)
+
+    # -- events ------------------------------------------------------------------------------------------------------
+
+    def events(self) -> Sequence[Hint]:
+        """A pod that left or shrank, a node that came or grew."""
+        return (
+            Hint(ClusterEvent(Resource.POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN), _frees_something),
+            Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE), _fits_the_node),
+        )
+
+
+def _frees_something(pod: Pod, change: Change) -> bool:
+    old, new = change.old, change.new
+    if not isinstance(new, Pod):
+        return isinstance(old, Pod) and bool(old.spec.node_name or old.status.nominated_node_name)
+    if new.metadata.uid == pod.metadata.uid:
+        return True
+    if not isinstance(old, Pod) or not new.spec.node_name:
+        return False
+    before, after = pod_requests(old), pod_requests(new)
+    return any(amount and before.get(name, 0) > after.get(name, 0) for name, amount in pod_requests(pod).items())
+
+
+def _fits_the_node(pod: Pod, change: Change) -> bool:
+    """Would an empty node of that size do, and does it have more than before of something the pod wants?"""
+    new, old = change.new, change.old
+    if not isinstance(new, Node):
+        return False
+    wants = {name: amount for name, amount in pod_requests(pod, use_status=False).items() if amount}
+    if _room(new, "pods") < 1 or any(_room(new, name) < amount for name, amount in wants.items()):
+        return False
+    if not isinstance(old, Node):
+        return True
+    return any(_room(new, name) > _room(old, name) for name in ("pods", *wants))
+
+
+def _room(node: Node, name: str) -> int:
+    quantity = node.status.allocatable.get(name)
+    if quantity is None:
+        return 0
+    return quantity.milli if name == "cpu" else quantity.value

@@ -1,0 +1,199 @@
+"""PodTopologySpread: keeps pods evenly spread over zones, hosts and whatever else node labels tell apart.
+
+Hard constraints (DoNotSchedule) refuse nodes where one pod more would make the spread too uneven, soft ones
+(ScheduleAnyway) prefer nodes in the emptier domains. Pods without constraints get default ones from the configuration,
+for the pods that their services and controllers select. Follows plugins/podtopologyspread/plugin.go of kube-scheduler
+1.36; counting is in `spread_filter` and `spread_scoring`, where constraints come from in `spread_constraints`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.model import Node, Pod
+from fairway.plugin import (
+    SKIP,
+    Action,
+    Aspect,
+    Change,
+    Cluster,
+    ClusterEvent,
+    Code,
+    Hint,
+    Locality,
+    Nodes,
+    Plugin,
+    PodClass,
+    Refusal,
+    Resource,
+    Skip,
+)
+from fairway.plugins.spread_constraints import SYSTEM_DEFAULTS, Constraint, constraints_of
+from fairway.plugins.spread_filter import HardSpread, hard_spread
+from fairway.plugins.spread_scoring import Crowd, SoftSpread, normalized, soft_spread
+from fairway.plugins.topology_domains import Topologies
+
+TOO_UNEVEN: Final = Refusal(("node(s) didn't match pod topology spread constraints",))
+LABEL_MISSING: Final = Refusal(
+    ("node(s) didn't match pod topology spread constraints (missing required label)",), Code.UNRESOLVABLE
+)
+
+
+@dataclass(slots=True)
+class Kept:
+    """What is kept for a pod class."""
+
+    workloads: int  # the version of services and controllers it was made from
+    hard: tuple[Constraint, ...] = ()
+    soft: tuple[Constraint, ...] = ()
+    problem: Refusal | None = None  # the pod's constraints can not be read
+    hard_spread: HardSpread | None = None
+    soft_spread: SoftSpread | None = None
+
+
+class PodTopologySpread(Plugin):
+    """Spreads pods over the values of node labels."""
+
+    locality: ClassVar[Locality] = Locality.CLUSTER
+    reads: ClassVar[Aspect] = Aspect.NODE | Aspect.PODS | Aspect.WORKLOADS
+    normalize: ClassVar[Literal["none", "default", "reverse", "own"]] = "own"
+
+    def __init__(self, cluster: Cluster, args: Any = None) -> None:
+        super().__init__(cluster, args)
+        self._is_system_default = args is None or args.defaulting_type == "System"
+        self._defaults = SYSTEM_DEFAULTS if self._is_system_default else tuple(args.default_constraints)
+        self._topologies = Topologies(cluster)
+
+    # -- which nodes ---------------------------------------------------------------------------------------------
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> HardSpread | Refusal | Skip:
+        kept = self._kept(pod)
+        if not kept.hard:
+            return SKIP if kept.problem is None else kept.problem
+        kept.hard_spread = hard_spread(self.cluster, self._topologies, pod, kept.hard, kept.hard_spread)
+        return kept.hard_spread
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: HardSpread) -> NDArray[np.bool_]:
+        return state.of_rows(nodes.rows)
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: HardSpread) -> Refusal | Sequence[Refusal]:
+        return [LABEL_MISSING if lacks else TOO_UNEVEN for lacks in state.lacks_label(nodes.rows).tolist()]
+
+    def add_pod(self, pod: PodClass, state: HardSpread, other: Pod, other_class: PodClass, row: int) -> None:
+        state.suppose(other_class, row, 1)
+
+    def remove_pod(self, pod: PodClass, state: HardSpread, other: Pod, other_class: PodClass, row: int) -> None:
+        state.suppose(other_class, row, -1)
+
+    # -- which node ----------------------------------------------------------------------------------------------
+
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> Crowd | Skip:
+        kept = self._kept(pod)
+        if not kept.soft:
+            return SKIP
+        # A node without a zone can still be compared by its host name, but only under the system's defaults.
+        needs_all_keys = bool(pod.spec.topology_spread_constraints) or not self._is_system_default
+        kept.soft_spread = soft_spread(self.cluster, self._topologies, pod, kept.soft, needs_all_keys, kept.soft_spread)
+        return kept.soft_spread.weigh(nodes.rows)
+
+    def score(self, pod: PodClass, nodes: Nodes, state: Crowd) -> NDArray[np.int64]:
+        return state.spread.scores(nodes.rows, state)
+
+    def normalize_scores(
+        self, pod: PodClass, nodes: Nodes, state: Crowd, scores: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        return normalized(scores, state.ignored)
+
+    def _kept(self, pod: PodClass) -> Kept:
+        kept: Kept | None = pod.kept.get(self)
+        if kept is not None and (
+            kept.workloads == self.cluster.versions.workloads or pod.spec.topology_spread_constraints
+        ):
+            return kept
+        made = self._compile(pod)
+        if kept is not None and kept.hard == made.hard and kept.soft == made.soft:
+            kept.workloads = made.workloads
+            return kept
+        pod.kept[self] = made
+        return made
+
+    def _compile(self, pod: PodClass) -> Kept:
+        kept = Kept(self.cluster.versions.workloads)
+        try:
+            kept.hard = constraints_of(pod.pod, "DoNotSchedule", self._defaults, self.cluster.workloads)
+            kept.soft = constraints_of(pod.pod, "ScheduleAnyway", self._defaults, self.cluster.workloads)
+        except ValueError as error:
+            kept.hard = ()
+            kept.problem = Refusal((f"get constraints from pod: {error}",), Code.ERROR)
+        return kept
+
+    # -- waiting -------------------------------------------------------------------------------------------------
+
+    def events(self) -> Sequence[Hint]:
+        pods = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION
+        nodes = Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
+        return (
+            Hint(ClusterEvent(Resource.POD, pods), self._pod_helps),
+            Hint(ClusterEvent(Resource.NODE, nodes), self._node_helps),
+        )
+
+    def _hard_constraints(self, pod: Pod) -> tuple[Constraint, ...] | None:
+        try:
+            return constraints_of(pod, "DoNotSchedule", self._defaults, self.cluster.workloads)
+        except ValueError:
+            return None
+
+    def _pod_helps(self, pod: Pod, change: Change) -> bool:
+        old, new = change.old, change.new
+        if any(each is not None and not _is_involved(each, pod) for each in (old, new)):
+            return False
+        constraints = self._hard_constraints(pod)
+        if constraints is None:
+            return True
+        if old is None or new is None:
+            labels = (old or new).metadata.labels
+            return any(each.selector.matches(labels) for each in constraints)
+        if (
+            pod.metadata.uid == new.metadata.uid
+            and old.spec.tolerations != new.spec.tolerations
+            and any(each.honors_taints for each in constraints)
+        ):
+            return True
+        return any(
+            each.selector.matches(old.metadata.labels) != each.selector.matches(new.metadata.labels)
+            for each in constraints
+        )
+
+    def _node_helps(self, pod: Pod, change: Change) -> bool:
+        old, new = change.old, change.new
+        constraints = self._hard_constraints(pod)
+        if constraints is None:
+            return True
+        keys = [each.key for each in constraints]
+        if old is None or new is None:
+            return _has_all(old or new, keys)
+        if _has_all(old, keys) != _has_all(new, keys):
+            return True
+        before, after = old.metadata.labels, new.metadata.labels
+        return _has_all(new, keys) and (
+            any(before.get(key) != after.get(key) for key in keys) or old.spec.taints != new.spec.taints
+        )
+
+
+def _is_involved(other: Pod, pod: Pod) -> bool:
+    """Could the other pod matter to this one's spread? Only itself, or one of its namespace that has a place."""
+    if other.metadata.uid == pod.metadata.uid:
+        return True
+    if not other.spec.node_name and not other.status.nominated_node_name:
+        return False
+    return other.metadata.namespace == pod.metadata.namespace
+
+
+def _has_all(node: Node, keys: Sequence[str]) -> bool:
+    labels: Mapping[str, str] = node.metadata.labels
+    return all(key in labels for key in keys)

@@ -1,0 +1,75 @@
+"""The built-in plugins by name: kube-scheduler's defaults, and ours.
+
+Out: `REGISTRY`, which `fairway.cycle.config` takes to read a configuration. The extension points of a plugin are those whose
+methods it overrides, plus those that kube-scheduler's plugin of the same name has but that are acts of the world here
+(sorting the queue, binding), so that configurations naming them are accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from fairway.cycle.plugin_entry import PluginEntry, Registry, implemented_points
+from fairway.plugin import Plugin
+from fairway.plugins.default_binder import DefaultBinder
+from fairway.plugins.default_preemption import DefaultPreemption
+from fairway.plugins.dynamic_resources import DynamicResources
+from fairway.plugins.image_locality import ImageLocality
+from fairway.plugins.inter_pod_affinity import InterPodAffinity
+from fairway.plugins.node_affinity import NodeAffinity
+from fairway.plugins.node_declared_features import NodeDeclaredFeatures
+from fairway.plugins.node_name import NodeName
+from fairway.plugins.node_ports import NodePorts
+from fairway.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from fairway.plugins.node_resources_fit import NodeResourcesFit
+from fairway.plugins.node_unschedulable import NodeUnschedulable
+from fairway.plugins.node_volume_limits import NodeVolumeLimits
+from fairway.plugins.pod_topology_spread import PodTopologySpread
+from fairway.plugins.priority_sort import PrioritySort
+from fairway.plugins.random_score import RandomScore
+from fairway.plugins.scheduling_gates import SchedulingGates
+from fairway.plugins.taint_toleration import TaintToleration
+from fairway.plugins.volume_binding import VolumeBinding
+from fairway.plugins.volume_restrictions import VolumeRestrictions
+from fairway.plugins.volume_zone import VolumeZone
+
+PLUGINS: Final[Mapping[str, type[Plugin]]] = {
+    plugin.name: plugin
+    for plugin in (
+        SchedulingGates,
+        PrioritySort,
+        NodeUnschedulable,
+        NodeName,
+        TaintToleration,
+        NodeAffinity,
+        NodePorts,
+        NodeResourcesFit,
+        VolumeRestrictions,
+        NodeVolumeLimits,
+        VolumeBinding,
+        VolumeZone,
+        PodTopologySpread,
+        InterPodAffinity,
+        DynamicResources,
+        DefaultPreemption,
+        NodeResourcesBalancedAllocation,
+        ImageLocality,
+        DefaultBinder,
+        NodeDeclaredFeatures,
+        RandomScore,
+    )
+}
+
+ACTS: Final[Mapping[str, frozenset[str]]] = {
+    "PrioritySort": frozenset({"queueSort"}),
+    "DefaultBinder": frozenset({"bind"}),
+    "VolumeBinding": frozenset({"preBind", "preScore", "score"}),
+    "DynamicResources": frozenset({"preEnqueue", "reserve", "preBind"}),
+}
+"""Extension points of kube-scheduler's plugins that Fairway's have no method for."""
+
+REGISTRY: Final[Registry] = {
+    name: PluginEntry(plugin, implemented_points(plugin) | ACTS.get(name, frozenset()))
+    for name, plugin in PLUGINS.items()
+}

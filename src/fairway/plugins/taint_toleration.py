@@ -1,0 +1,70 @@
+"""TaintToleration: taints that a pod does not tolerate keep it away, or are held against the node.
+
+NoSchedule and NoExecute refuse; each PreferNoSchedule taint that is not tolerated counts against a node in scoring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster.node_selection import NO_SCHEDULE, count_untolerated, untolerated_mask
+from fairway.model import Node, Pod, Toleration
+from fairway.model.toleration import find_untolerated_taint
+from fairway.plugin import (
+    Action,
+    Aspect,
+    Change,
+    ClusterEvent,
+    Code,
+    Hint,
+    Nodes,
+    Plugin,
+    PodClass,
+    Refusal,
+    Resource,
+)
+from fairway.plugins.scheduling_gates import is_about
+
+REFUSAL = Refusal(("node(s) had untolerated taint(s)",), Code.UNRESOLVABLE)
+
+
+class TaintToleration(Plugin):
+    """Judges each distinct set of taints once."""
+
+    reads = Aspect.NODE
+    normalize = "reverse"
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
+        """Nodes without a NoSchedule or NoExecute taint that the pod does not tolerate."""
+        return ~untolerated_mask(nodes.cluster, pod.spec.tolerations, nodes.rows)
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal:
+        """kube-scheduler names no taint."""
+        return REFUSAL
+
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> tuple[Toleration, ...]:
+        """The tolerations that can cover a PreferNoSchedule taint."""
+        return tuple(each for each in pod.spec.tolerations if each.effect in ("", "PreferNoSchedule"))
+
+    def score(self, pod: PodClass, nodes: Nodes, state: tuple[Toleration, ...]) -> NDArray[np.int64]:
+        """How many PreferNoSchedule taints are not tolerated: the fewer the better, after normalisation."""
+        return count_untolerated(nodes.cluster, state, nodes.rows, "PreferNoSchedule")
+
+    def events(self) -> Sequence[Hint]:
+        """A node whose taints the pod now tolerates, or a toleration that the pod got."""
+        return (
+            Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _is_tolerated_now),
+            Hint(ClusterEvent(Resource.POD, Action.UPDATE_POD_TOLERATION), is_about),
+        )
+
+
+def _is_tolerated_now(pod: Pod, change: Change) -> bool:
+    def refused(node: Node) -> bool:
+        return find_untolerated_taint(pod.spec.tolerations, node.spec.taints, NO_SCHEDULE) is not None
+
+    was_refused = not isinstance(change.old, Node) or refused(change.old)
+    return was_refused and isinstance(change.new, Node) and not refused(change.new)

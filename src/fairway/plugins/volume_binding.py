@@ -1,0 +1,350 @@
+"""VolumeBinding: a pod goes where its volumes are, or can be found, or can be made.
+
+Claims that are bound must have their volume within reach of the node. Claims that wait for their first consumer must
+find a free volume there, or a storage class that can make one there and has room for it. What is decided for such
+claims on the chosen node is remembered by `reserve`, so that the next pod does not count on the same volume; carrying
+it out is the business of whoever binds. Matching itself is in `volume_matching`. Matches kube-scheduler 1.36.4
+`volumebinding/volume_binding.go` and `binder.go`; capacity scoring is off there by default, so this plugin has no
+scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairway.cluster.csi_migration import in_tree_plugin, migrate_volume
+from fairway.cluster.node_selection import matcher_mask
+from fairway.cluster.storage import Reservation
+from fairway.cluster.volume_columns import affinity_matcher, claim_class
+from fairway.cluster.volume_use import claim_name, ownership_problem, volume_use
+from fairway.model import PersistentVolume, PersistentVolumeClaim, Pod
+from fairway.model.selector import NodeMatcher, compile_selector
+from fairway.plugin import (
+    SKIP,
+    Action,
+    Aspect,
+    Change,
+    ClusterEvent,
+    Code,
+    Hint,
+    Nodes,
+    Plugin,
+    PodClass,
+    Refusal,
+    Resource,
+)
+from fairway.plugins.volume_matching import NO_VOLUME, allowed_mask, capacity_mask, match_claims, volume_size_limit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BIND_COMPLETED_ANNOTATION = "pv.kubernetes.io/bind-completed"
+MIGRATED_PLUGINS_ANNOTATION = "storage.alpha.kubernetes.io/migrated-plugins"
+
+REASONS = (
+    "node(s) didn't match PersistentVolume's node affinity",
+    "node(s) didn't find available persistent volumes to bind",
+    "node(s) did not have enough free storage",
+    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+)
+NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING = (1 << bit for bit in range(len(REASONS)))
+
+
+@dataclass(frozen=True, slots=True)
+class BoundVolume:
+    """The volume of a bound claim: what it asks of nodes."""
+
+    matcher: NodeMatcher | None  # None: any node will do
+    migrated_nodes: frozenset[str] = frozenset()  # nodes where a CSI driver took over, which has labels of its own
+    migrated_matcher: NodeMatcher | None = None
+    problem: str = ""  # why it can not be put in that driver's words
+
+
+@dataclass(frozen=True, slots=True)
+class PodClaims:
+    """The pod's claims, by what has to be done about them."""
+
+    bound: list[BoundVolume | None] = field(default_factory=list)  # None: the volume does not exist
+    selected: list[tuple[PersistentVolumeClaim, str]] = field(
+        default_factory=list
+    )  # to be made on a node chosen before
+    unbound: list[PersistentVolumeClaim] = field(default_factory=list)  # smallest request first
+    problem: str = ""  # why no volume can be matched
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the rows asked about have to offer."""
+
+    conflicts: NDArray[np.uint8]  # (num_rows,) bits, one for each of REASONS
+    problems: dict[int, str]  # by position among the rows: what is broken there
+    slots: NDArray[np.intp]  # (num_unbound, num_rows) volumes for the unbound claims, NO_VOLUME: make one
+
+
+class VolumeBinding(Plugin):
+    """Refuses nodes that the pod's volumes can not reach; decides what unbound claims get."""
+
+    reads = Aspect.NODE | Aspect.STORAGE
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> Any:
+        if not pod.claims:
+            return SKIP
+        for volume in pod.spec.volumes:
+            name = claim_name(pod.pod, volume)
+            problem = None if name is None else self._claim_problem(pod.pod, name, volume.ephemeral is not None)
+            if problem is not None:
+                return Refusal((problem,), Code.UNRESOLVABLE)
+        found = self._sort_claims(pod)
+        pod.kept[self] = (self.cluster.versions.storage, found)
+        return found
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: PodClaims) -> NDArray[np.bool_]:
+        findings = self._look(nodes, state)
+        fits: NDArray[np.bool_] = findings.conflicts == 0
+        fits[list(findings.problems)] = False
+        return fits
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: PodClaims) -> Sequence[Refusal]:
+        findings = self._look(nodes, state)
+        return [
+            Refusal((findings.problems[position],), Code.ERROR)
+            if position in findings.problems
+            else _conflict_refusal(conflicts)
+            for position, conflicts in enumerate(findings.conflicts.tolist())
+        ]
+
+    def reserve(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal | None:
+        version, state = pod_class.kept.get(self, (-1, None))
+        if version != self.cluster.versions.storage:
+            state = self.pre_filter(pod_class, Nodes(self.cluster))
+        if not isinstance(state, PodClaims):
+            return state if isinstance(state, Refusal) else None
+        nodes = Nodes(self.cluster, np.array([row], np.intp))
+        slots = self._look(nodes, state).slots
+        storage = self.cluster.storage
+        bindings = []
+        provisions = [claim.key for claim, _ in state.selected]
+        for claim, (slot,) in zip(state.unbound, slots.tolist(), strict=True):
+            volume = None if slot == NO_VOLUME else storage.by_class[claim_class(claim)].volumes[slot]
+            if volume is None:
+                provisions.append(claim.key)
+            else:
+                bindings.append((claim.key, volume.metadata.name))
+        storage.reserve(pod.metadata.uid, Reservation(nodes.names[0], tuple(bindings), tuple(provisions)))
+        return None
+
+    def unreserve(self, pod: Pod, pod_class: PodClass, row: int) -> None:
+        self.cluster.storage.forget(pod.metadata.uid)
+
+    def events(self) -> Sequence[Hint]:
+        changed = Action.ADD | Action.UPDATE
+        return (
+            Hint(ClusterEvent(Resource.STORAGE_CLASS, changed), _allows_more),
+            Hint(ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, changed), _is_used),
+            Hint(ClusterEvent(Resource.PERSISTENT_VOLUME, changed)),
+            Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
+            Hint(ClusterEvent(Resource.CSI_NODE, changed), _migrates),
+            Hint(ClusterEvent(Resource.CSI_DRIVER, Action.UPDATE), _stops_counting),
+            Hint(ClusterEvent(Resource.CSI_STORAGE_CAPACITY, changed), _has_more_room),
+        )
+
+    # -- the pod's claims --------------------------------------------------------------------------------------------
+
+    def _claim_problem(self, pod: Pod, name: str, is_ephemeral: bool) -> str | None:
+        claim = self.cluster.storage.claims.get(f"{pod.metadata.namespace}/{name}")
+        if claim is None:
+            if is_ephemeral:
+                return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+            return f'persistentvolumeclaim "{name}" not found'
+        if claim.status.phase == "Lost":
+            return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.spec.volume_name}"'
+        if claim.metadata.deletion_timestamp is not None:
+            return f'persistentvolumeclaim "{name}" is being deleted'
+        return ownership_problem(pod, claim) if is_ephemeral else None
+
+    def _sort_claims(self, pod: PodClass) -> PodClaims | Refusal:
+        storage = self.cluster.storage
+        bound: list[BoundVolume | None] = []
+        selected: list[tuple[PersistentVolumeClaim, str]] = []
+        unbound: list[PersistentVolumeClaim] = []
+        is_immediate, problem = False, ""
+        for key in pod.claims:
+            claim = storage.claims[key]
+            if claim.spec.volume_name and BIND_COMPLETED_ANNOTATION in claim.metadata.annotations:
+                volume = storage.volumes.get(claim.spec.volume_name)
+                bound.append(None if volume is None else self._bound_volume(volume))
+                continue
+            class_name = claim_class(claim)
+            storage_class = storage.classes.get(class_name) if class_name else None
+            if storage_class is not None and storage_class.volume_binding_mode is None:
+                return Refusal((f'VolumeBindingMode not set for StorageClass "{class_name}"',), Code.ERROR)
+            if (
+                storage_class is None
+                or storage_class.volume_binding_mode != "WaitForFirstConsumer"
+                or claim.spec.volume_name
+            ):
+                is_immediate = True
+            elif (node := storage.selected_node(claim)) is not None:
+                selected.append((claim, node))
+            else:
+                unbound.append(claim)
+                problem = problem or _selector_problem(claim)
+        if is_immediate:
+            return Refusal(("pod has unbound immediate PersistentVolumeClaims",), Code.UNRESOLVABLE)
+        unbound.sort(key=_requested_nanos)
+        return PodClaims(bound, selected, unbound, problem)
+
+    def _bound_volume(self, volume: PersistentVolume) -> BoundVolume:
+        matcher = affinity_matcher(volume.spec.node_affinity)
+        plugin = in_tree_plugin(volume.spec)
+        if not plugin:
+            return BoundVolume(matcher)
+        nodes = frozenset(
+            name
+            for name, csi_node in self.cluster.storage.csi_nodes.items()
+            if plugin in csi_node.metadata.annotations.get(MIGRATED_PLUGINS_ANNOTATION, "").split(",")
+        )
+        try:
+            migrated = migrate_volume(volume)
+        except ValueError as problem:
+            return BoundVolume(matcher, nodes, None, f"could not translate pv: {problem}")
+        return BoundVolume(
+            matcher, nodes, affinity_matcher(migrated.node_affinity) if migrated is not None else matcher
+        )
+
+    # -- the nodes ---------------------------------------------------------------------------------------------------
+
+    def _look(self, nodes: Nodes, claims: PodClaims) -> Findings:
+        conflicts = np.zeros(len(nodes), np.uint8)
+        problems: dict[int, str] = {}
+        self._look_for_bound(nodes, claims, conflicts, problems)
+        slots = np.full((len(claims.unbound), len(nodes)), NO_VOLUME, np.intp)
+        if claims.selected or claims.unbound:
+            open_rows = np.ones(len(nodes), bool)
+            for node in {node for _, node in claims.selected}:
+                open_rows &= _row_mask(nodes, node)
+            conflicts[~open_rows] |= BIND_CONFLICT
+            if claims.problem:
+                problems.update((position, claims.problem) for position in np.flatnonzero(open_rows).tolist())
+            else:
+                slots = match_claims(claims.unbound, nodes)
+                self._look_for_room(nodes, claims, slots, open_rows, conflicts)
+        return Findings(conflicts, problems, slots)
+
+    def _look_for_bound(
+        self, nodes: Nodes, claims: PodClaims, conflicts: NDArray[np.uint8], problems: dict[int, str]
+    ) -> None:
+        """Bound volumes are tried in order; the first that is missing, broken or out of reach decides."""
+        open_rows = np.ones(len(nodes), bool)
+        for volume in claims.bound:
+            if volume is None:
+                conflicts[open_rows] |= VOLUME_MISSING
+                return
+            reached = self._matcher_mask(nodes, volume.matcher)
+            if volume.migrated_nodes:
+                migrated = np.array([name in volume.migrated_nodes for name in nodes.names], bool)
+                if volume.problem:
+                    problems.update((at, volume.problem) for at in np.flatnonzero(open_rows & migrated).tolist())
+                    open_rows &= ~migrated
+                reached = np.where(migrated, self._matcher_mask(nodes, volume.migrated_matcher), reached)
+            conflicts[open_rows & ~reached] |= NODE_CONFLICT
+            open_rows &= reached
+
+    def _look_for_room(
+        self,
+        nodes: Nodes,
+        claims: PodClaims,
+        slots: NDArray[np.intp],
+        open_rows: NDArray[np.bool_],
+        conflicts: NDArray[np.uint8],
+    ) -> None:
+        """Claims without a volume need one made; again the first that can not be helped decides."""
+        wanting = [(claim, open_rows) for claim, _ in claims.selected]
+        wanting += [(claim, found == NO_VOLUME) for claim, found in zip(claims.unbound, slots, strict=True)]
+        for claim, wanted in wanting:
+            rows = wanted & open_rows
+            if not rows.any():
+                continue
+            storage_class = self.cluster.storage.classes[claim_class(claim)]
+            refused = rows & ~allowed_mask(storage_class, nodes)
+            conflicts[refused] |= BIND_CONFLICT
+            open_rows = open_rows & ~refused
+            room = capacity_mask(claim, storage_class, nodes)
+            if room is not None:
+                full = rows & ~refused & ~room
+                conflicts[full] |= NOT_ENOUGH_SPACE
+                open_rows = open_rows & ~full
+
+    def _matcher_mask(self, nodes: Nodes, matcher: NodeMatcher | None) -> NDArray[np.bool_]:
+        return np.ones(len(nodes), bool) if matcher is None else matcher_mask(self.cluster, matcher, nodes.rows)
+
+
+def _row_mask(nodes: Nodes, name: str) -> NDArray[np.bool_]:
+    mask = np.zeros(nodes.table.num_rows, bool)
+    if (row := nodes.table.row_of.get(name)) is not None:
+        mask[row] = True
+    return mask[nodes.rows]
+
+
+def _conflict_refusal(conflicts: int) -> Refusal:
+    reasons = tuple(reason for bit, reason in enumerate(REASONS) if conflicts >> bit & 1)
+    return Refusal(reasons, Code.UNRESOLVABLE)
+
+
+def _requested_nanos(claim: PersistentVolumeClaim) -> int:
+    request = claim.spec.resources.requests.get("storage")
+    return 0 if request is None else request.nanos
+
+
+def _selector_problem(claim: PersistentVolumeClaim) -> str:
+    try:
+        compile_selector(claim.spec.selector)
+    except ValueError as problem:
+        return f"error creating internal label selector for claim: {claim.key}: {problem}"
+    return ""
+
+
+# -- which events help -------------------------------------------------------------------------------------------------
+
+
+def _allows_more(pod: Pod, change: Change) -> bool:
+    """Is the class new, or are other nodes allowed?"""
+    return change.old is None or change.old.allowed_topologies != change.new.allowed_topologies
+
+
+def _is_used(pod: Pod, change: Change) -> bool:
+    """Is the claim one that the pod uses?"""
+    return change.new.key in volume_use(pod).claims
+
+
+def _migrates(pod: Pod, change: Change) -> bool:
+    """Is the CSINode new, or did in-tree plugins move to CSI drivers?"""
+    if change.old is None:
+        return True
+    before, after = (
+        node.metadata.annotations.get(MIGRATED_PLUGINS_ANNOTATION, "") for node in (change.old, change.new)
+    )
+    return bool(before != after)
+
+
+def _stops_counting(pod: Pod, change: Change) -> bool:
+    """Does a driver of the pod's own volumes no longer report its capacity?"""
+    return any(
+        volume.csi is not None
+        and volume.csi.driver == change.new.metadata.name
+        and bool(change.old.spec.storage_capacity)
+        and not change.new.spec.storage_capacity
+        for volume in pod.spec.volumes
+    )
+
+
+def _has_more_room(pod: Pod, change: Change) -> bool:
+    """Is the capacity new, or larger than before?"""
+    if change.old is None:
+        return True
+    before, after = volume_size_limit(change.old), volume_size_limit(change.new)
+    return after is not None and (before is None or after.value > before.value)

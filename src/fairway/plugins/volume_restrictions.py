@@ -1,0 +1,132 @@
+"""VolumeRestrictions: no two pods get in each other's way over a disk or a claim that only one may use.
+
+Disks that pods name themselves (Compute Engine, EBS, iSCSI, RBD) may be mounted once on a node, or by several pods
+that all only read. A claim with access mode ReadWriteOncePod may be used by one pod in the whole cluster; how many
+such claims are taken is counted before filtering and adjusted as preemption tries pods away. Matches kube-scheduler
+1.36.4 `volumerestrictions/volume_restrictions.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairway.cluster.volume_use import Disk, volume_use
+from fairway.model import Pod
+from fairway.plugin import (
+    SKIP,
+    Action,
+    Aspect,
+    Change,
+    ClusterEvent,
+    Code,
+    Hint,
+    Locality,
+    Nodes,
+    Plugin,
+    PodClass,
+    Refusal,
+    Resource,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DISK_CONFLICT = Refusal(("node(s) had no available disk",))
+CLAIM_CONFLICT = Refusal(
+    (
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode"
+        " already in-use by another pod",
+    )
+)
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What the pod wants for itself."""
+
+    disks: tuple[Disk, ...]
+    exclusive_claims: frozenset[str]  # names of claims that only one pod may use
+    conflicts: int  # how many of them are taken
+
+
+class VolumeRestrictions(Plugin):
+    """Refuses nodes where a disk is taken, and all nodes while a ReadWriteOncePod claim is."""
+
+    locality = Locality.CLUSTER
+    reads = Aspect.PODS | Aspect.STORAGE
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> Any:
+        storage = self.cluster.storage
+        use = storage.in_use.use_of(pod)
+        if not use.named_claims and not use.disks:
+            return SKIP
+        exclusive = set()
+        for key in use.named_claims:
+            claim = storage.claims.get(key)
+            if claim is None:
+                name = key.partition("/")[2]
+                return Refusal((f'persistentvolumeclaim "{name}" not found',), Code.UNRESOLVABLE)
+            if "ReadWriteOncePod" in claim.spec.access_modes:
+                exclusive.add(claim.metadata.name)
+        conflicts = sum(storage.in_use.is_claim_used(f"{pod.namespace}/{name}") for name in exclusive)
+        if not use.disks and not conflicts:
+            return SKIP
+        return Wanted(use.disks, frozenset(exclusive), conflicts)
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Wanted) -> NDArray[np.bool_]:
+        if state.conflicts > 0:
+            return np.zeros(len(nodes), bool)
+        return ~self._disk_conflicts(nodes, state)
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: Wanted) -> Sequence[Refusal]:
+        return [DISK_CONFLICT if taken else CLAIM_CONFLICT for taken in self._disk_conflicts(nodes, state)]
+
+    def add_pod(self, pod: PodClass, state: Wanted, other: Pod, other_class: PodClass, row: int) -> None:
+        state.conflicts += _count_named(state, other)
+
+    def remove_pod(self, pod: PodClass, state: Wanted, other: Pod, other_class: PodClass, row: int) -> None:
+        state.conflicts -= _count_named(state, other)
+
+    def events(self) -> Sequence[Hint]:
+        return (
+            Hint(ClusterEvent(Resource.POD, Action.DELETE), _frees_something),
+            Hint(ClusterEvent(Resource.NODE, Action.ADD)),
+            Hint(ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD), _is_named),
+        )
+
+    def _disk_conflicts(self, nodes: Nodes, state: Wanted) -> NDArray[np.bool_]:
+        taken = np.zeros(nodes.table.num_rows, bool)
+        for disk in state.disks:
+            taken[list(self.cluster.storage.in_use.rows_in_conflict(disk))] = True
+        return taken[nodes.rows]
+
+
+def _count_named(state: Wanted, other: Pod) -> int:
+    """How many of the exclusive claims a pod names. Like kube-scheduler, without a look at its namespace."""
+    return sum(
+        volume.persistent_volume_claim is not None
+        and volume.persistent_volume_claim.claim_name in state.exclusive_claims
+        for volume in other.spec.volumes
+    )
+
+
+def _frees_something(pod: Pod, change: Change) -> bool:
+    """Did the deleted pod use a disk or claim that this one wants?"""
+    deleted: Pod = change.old
+    if deleted.metadata.namespace != pod.metadata.namespace:
+        return False
+    mine, theirs = volume_use(pod), volume_use(deleted)
+    return not set(mine.named_claims).isdisjoint(theirs.named_claims) or any(
+        disk.key == other.key and not (disk.is_shared and other.is_shared)
+        for disk in mine.disks
+        for other in theirs.disks
+    )
+
+
+def _is_named(pod: Pod, change: Change) -> bool:
+    """Is the new claim one that the pod names?"""
+    return change.new.key in volume_use(pod).named_claims

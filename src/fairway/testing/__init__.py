@@ -1,0 +1,28 @@
+"""For tests, Fairway's own and those of users' plugins: builders, a clock that obeys, the check every plugin passes.
+
+from fairway.testing import check_plugin, cluster, node, pod
+
+def test_my_plugin_keeps_its_word():
+    check_plugin(MyPlugin)
+"""
+
+from fairway.testing.builders import cluster, node, pod
+from fairway.testing.clock import FakeClock
+from fairway.testing.notation import near
+from fairway.testing.plugin_check import check_plugin
+from fairway.testing.situations import Situation, situations
+from fairway.testing.storage_builders import claim, storage_class, volume
+
+__all__ = [
+    "FakeClock",
+    "Situation",
+    "check_plugin",
+    "claim",
+    "cluster",
+    "near",
+    "node",
+    "pod",
+    "situations",
+    "storage_class",
+    "volume",
+]

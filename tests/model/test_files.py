@@ -1,0 +1,64 @@
+"""Objects are found in files, directories and standard input."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairway.model import DecodeError, Skipped, load_files
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\n"
+
+
+def write(path: Path, name: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(POD.format(name=name))
+    return path
+
+
+def test_directories_are_read_recursively_in_order(tmp_path: Path) -> None:
+    write(tmp_path / "b.yaml", "b")
+    write(tmp_path / "a" / "z.yml", "z")
+    (tmp_path / "c.json").write_text('{"apiVersion":"v1","kind":"Pod","metadata":{"name":"c"}}')
+    (tmp_path / "notes.txt").write_text("not a manifest")
+    loaded = load_files([tmp_path])
+    assert [one.object.metadata.name for one in loaded] == ["z", "b", "c"]
+    assert [one.source.file for one in loaded] == [str(tmp_path / name) for name in ("a/z.yml", "b.yaml", "c.json")]
+
+
+def test_files_are_read_in_the_order_given_whatever_they_are_called(tmp_path: Path) -> None:
+    paths: list[Path | str] = [write(tmp_path / "b.yaml", "b"), str(write(tmp_path / "a.manifest", "a"))]
+    assert [one.object.metadata.name for one in load_files(paths)] == ["b", "a"]
+
+
+def test_what_is_skipped_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n")
+    skipped: list[Skipped] = []
+    assert load_files([tmp_path], skipped) == []
+    assert [(one.kind, one.name, one.source.file) for one in skipped] == [("Secret", "s", str(tmp_path / "x.yaml"))]
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(DecodeError, match=r"gone\.yaml: cannot be read: No such file or directory"):
+        load_files([tmp_path / "gone.yaml"])
+
+
+def test_an_empty_directory(tmp_path: Path) -> None:
+    with pytest.raises(DecodeError, match=r"holds no \*\.yaml, \*\.yml, \*\.json file"):
+        load_files([tmp_path])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [POD.format(name="web"), '\n{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}'],
+    ids=["yaml", "json"],
+)
+def test_standard_input(text: str) -> None:
+    code = (
+        "from fairway.model import load_files as l; print([(str(o.source), o.object.metadata.name) for o in l(['-'])])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True)
+    assert run.stdout == "[('<stdin>', 'web')]\n"
