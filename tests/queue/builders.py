@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from fairway.cluster import Action, Change, ClusterEvent, Resource
 from fairway.cluster.nominations import Nominations
@@ -10,7 +10,6 @@ from fairway.model import Container, ObjectMeta, Pod, PodSchedulingGate, PodSpec
 from fairway.model.quantity import parse_quantity
 from fairway.plugin import Hint, Refusal
 from fairway.queue import Observer, PreEnqueue, QueuedPod, QueueRules, QueueSettings, SchedulingQueue, SortKey
-from fairway.queue.queued_pod import priority_order
 
 NODE_ADDED = ClusterEvent(Resource.NODE, Action.ADD)
 NODE_LABEL = ClusterEvent(Resource.NODE, Action.UPDATE_NODE_LABEL)
@@ -161,31 +160,3 @@ def drain(queue: SchedulingQueue) -> list[str]:
 
 def names(pods: Sequence[QueuedPod]) -> list[str]:
     return [queued.pod.metadata.name for queued in pods]
-
-
-Check = Callable[[Pod, Change], bool]
-
-__all__ = [
-    "EVERYTHING",
-    "GATES_GONE",
-    "NODE_ADDED",
-    "NODE_LABEL",
-    "NODE_TAINT",
-    "POD_DELETED",
-    "RULES",
-    "Check",
-    "VirtualClock",
-    "change",
-    "drain",
-    "gate_plugin",
-    "gates",
-    "hinted",
-    "is_own_update",
-    "names",
-    "ordered",
-    "pod",
-    "popped",
-    "priority_order",
-    "queue_of",
-    "waiting",
-]

@@ -48,7 +48,9 @@ def test_many_removals_do_not_pile_up() -> None:
     assert heap.pop() is keeper
 
 
-@given(st.lists(st.tuples(st.sampled_from(["push", "pop", "remove", "reorder"]), st.integers(0, 9), st.integers(-3, 3))))
+@given(
+    st.lists(st.tuples(st.sampled_from(["push", "pop", "remove", "reorder"]), st.integers(0, 9), st.integers(-3, 3)))
+)
 def test_behaves_like_a_sorted_list(steps: list[tuple[str, int, int]]) -> None:
     heap = PodHeap(priority_order, count(1))
     pods = [waiting(str(number), sequence=number) for number in range(10)]

@@ -19,7 +19,7 @@ from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource
 from fairway.cluster.journal import Journal
 from fairway.cluster.nodes import NodeTable
 from fairway.cluster.nominations import Nominations
-from fairway.cluster.pod_class import PodClass, PodClasses, class_key
+from fairway.cluster.pod_class import HostPort, PodClass, PodClasses, class_key
 from fairway.cluster.pods import Placed, PodTable
 from fairway.cluster.ports import PortTable
 from fairway.cluster.storage import STORAGE_KINDS, Storage
@@ -83,6 +83,7 @@ class Cluster:
         self.versions = Versions()
         self._orphans: dict[str, dict[str, Orphan]] = {}  # node name -> uid -> pods on a node we do not know
         self._orphaned: dict[str, str] = {}  # uid -> that node's name
+        self._ports_before: dict[int, frozenset[HostPort]] = {}  # within what_if: rows whose ports were touched
         self._undo: list[Placed | tuple[Pod, PodClass, int, bool]] | None = None
 
     # -- looking ---------------------------------------------------------------------------------------------------
@@ -124,8 +125,8 @@ class Cluster:
     @contextlib.contextmanager
     def what_if(self) -> Iterator[None]:
         """Inside, `place` and `remove` change the real tables; on leaving, all of it is undone. May be nested."""
-        outer = self._undo
-        self._undo = []
+        outer, outer_ports = self._undo, self._ports_before
+        self._undo, self._ports_before = [], {}
         try:
             yield
         finally:
@@ -135,7 +136,9 @@ class Cluster:
                     self._remove(step.pod.metadata.uid)
                 else:
                     self._place(*step)
-            self._undo = outer
+            for row, ports in self._ports_before.items():
+                self.ports.set(row, ports)
+            self._undo, self._ports_before = outer, outer_ports
 
     def place(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         """Within `what_if`: suppose the pod ran there."""
@@ -151,6 +154,11 @@ class Cluster:
         self._undo.append((placed.pod, placed.pod_class, placed.row, placed.assumed))
         return placed
 
+    def _keep_ports(self, row: int) -> None:
+        """Ports are a set: taking a pod back does not tell which were there before, so what-if remembers."""
+        if self._undo is not None and row not in self._ports_before:
+            self._ports_before[row] = self.ports.taken(row)
+
     def _place(self, pod: Pod, pod_class: PodClass, row: int, assumed: bool) -> Placed:
         nodes = self.nodes
         placed = self.pods.insert(pod, pod_class, row, assumed)
@@ -161,7 +169,8 @@ class Cluster:
         if pod_class.label_set.counters or pod_class.term_counters:
             self.counters.count(pod_class, row, 1, placed.terminating)
         if pod_class.ports:
-            self.ports.add(row, pod_class.ports, 1)
+            self._keep_ports(row)
+            self.ports.add(row, pod_class.ports)
         if pod_class.spec.volumes:
             self.storage.pod_added(row, pod_class)
         self.pod_journal.mark(row)
@@ -178,7 +187,8 @@ class Cluster:
         if pod_class.label_set.counters or pod_class.term_counters:
             self.counters.count(pod_class, row, -1, placed.terminating)
         if pod_class.ports:
-            self.ports.add(row, pod_class.ports, -1)
+            self._keep_ports(row)
+            self.ports.remove(row, pod_class.ports)
         if pod_class.spec.volumes:
             self.storage.pod_removed(row, pod_class)
         self.pod_journal.mark(row)

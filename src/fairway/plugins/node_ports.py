@@ -65,5 +65,5 @@ def _frees_a_port(pod: Pod, change: Change) -> bool:
     if not isinstance(gone, Pod) or not (gone.spec.node_name or gone.status.nominated_node_name):
         return False
     taken = PortTable()
-    taken.add(0, host_ports(gone), 1)
+    taken.add(0, host_ports(gone))
     return taken.conflicts(0, host_ports(pod))

@@ -1,0 +1,109 @@
+"""How many copies of a pod fit: `fairway try --copies`.
+
+In: a trial before its first pod, and a number of copies (0: as many as fit). Out: for everything that wants pods, how many
+copies of its pod find a place when it has the cluster to itself, on which nodes, and what stops the next one.
+Called by `try`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import click
+
+from fairway.cli.controllers import MAX_PODS, Wanted
+from fairway.cli.funnel import Step, funnel_document, funnel_lines
+from fairway.cli.main import NO
+from fairway.cli.output import Column, emit, is_structured, narrate, progress
+from fairway.cli.trial import Trial, Verdict
+
+__all__ = ["Copies", "count_copies", "print_copies"]
+
+COLUMNS: Final = (
+    Column("from", "FROM"),
+    Column("fit", "FIT", right=True),
+    Column("of", "OF", right=True),
+    Column("nodes", "NODES", right=True),
+    Column("stopped_by", "STOPPED BY"),
+    Column("per_node", "PER NODE", wide=True),
+)
+
+
+@dataclass(slots=True)
+class Copies:
+    """How many fitted."""
+
+    wanted: Wanted
+    num_fit: int = 0
+    per_node: Counter[str] = field(default_factory=Counter)
+    last: Verdict | None = None  # the first that did not fit
+
+    @property
+    def stopped_by(self) -> str:
+        """What kept the next copy out, shortly."""
+        if self.last is None:
+            return ""
+        funnel: tuple[Step, ...] = self.last.funnel
+        return max(funnel, key=lambda step: step.num_refused).words if funnel else self.last.message
+
+
+def count_copies(trial: Trial, wanted: Wanted, limit: int) -> Copies:
+    """Place copies until one does not fit. `trial` is used up."""
+    found = Copies(wanted)
+    with progress(wanted.title, limit) as advance:
+        for pod in trial.pods_of(wanted, range(limit)):
+            verdict = trial.place(pod, wanted, evict=False)
+            if not verdict.is_placed:
+                found.last = verdict
+                break
+            found.num_fit += 1
+            found.per_node[verdict.node] += 1
+            advance(1)
+    return found
+
+
+def print_copies(trial: Trial, copies: int, output: str) -> int:
+    """Count and print; the exit code is 0 if all copies fit, or at least one where as many as fit are wanted."""
+    limit = copies or MAX_PODS
+    results = []
+    for wanted in trial.manifests.wanted:
+        if wanted.kind == "DaemonSet":
+            narrate(f"{wanted.title} has one pod on each node; there is nothing to count")
+            continue
+        results.append(count_copies(trial.again(), wanted, limit))
+        if results[-1].num_fit == MAX_PODS and not copies:
+            narrate(f"{wanted.title}: stopped after {MAX_PODS} copies; more may fit")
+    rows = [_row(one, copies) for one in results]
+    emit(rows, COLUMNS, output, [_document(one, copies) for one in results])
+    if not is_structured(output):
+        for one in results:
+            if one.last is not None:
+                click.echo(f"\n{one.wanted.title}, copy {one.num_fit + 1}: {one.last.message}")
+                if one.last.funnel:
+                    click.echo("\n".join(funnel_lines(one.last.funnel, trial.manifests.num_nodes)))
+    enough = copies or 1
+    return 0 if all(one.num_fit >= enough for one in results) else NO
+
+
+def _row(one: Copies, copies: int) -> dict[str, Any]:
+    return {
+        "from": one.wanted.title,
+        "fit": one.num_fit,
+        "of": copies or None,
+        "nodes": len(one.per_node),
+        "stopped_by": one.stopped_by or None,
+        "per_node": [f"{node} {number}" for node, number in sorted(one.per_node.items())],
+    }
+
+
+def _document(one: Copies, copies: int) -> dict[str, Any]:
+    return {
+        "from": one.wanted.title,
+        "fit": one.num_fit,
+        "of": copies or None,
+        "perNode": dict(sorted(one.per_node.items())),
+        "message": one.last.message if one.last else None,
+        "funnel": funnel_document(one.last.funnel) if one.last else [],
+    }

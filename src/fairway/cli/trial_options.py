@@ -1,0 +1,68 @@
+"""The options that `try` and `why` share: which files, which configuration, which seed.
+
+In: nothing. Out: a decorator for click commands; the values arrive as `files`, `cluster_files`, `config` and `seed`.
+Used by the commands that run a `Trial`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["trial_arguments", "trial_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPTIONS = (
+    click.option(
+        "-f",
+        "--filename",
+        "files",
+        multiple=True,
+        required=True,
+        metavar="FILE",
+        help="Pods, or what makes pods (Deployment, StatefulSet, Job, ...), and what they need. A file, a folder, "
+        "or - for standard input; may be given several times.",
+    ),
+    click.option(
+        "--cluster",
+        "cluster_files",
+        multiple=True,
+        metavar="FILE",
+        help="The cluster: nodes, the pods on them, claims, volumes, ... May be given several times; not needed when "
+        "the files of -f have nodes.",
+    ),
+    click.option(
+        "--config",
+        metavar="FILE",
+        help="A KubeSchedulerConfiguration; kube-scheduler's defaults if there is none.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0, 2**63 - 1),
+        default=0,
+        show_default=True,
+        help="Which of equally good nodes is taken depends on it.",
+    ),
+)
+
+
+def trial_options(command: F) -> F:
+    """Add the options to a command."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def trial_arguments(files: Sequence[str], cluster_files: Sequence[str], config: str | None, seed: int) -> str:
+    """The same options as words of a command line, to be shown in a hint."""
+    words = [word for file in files for word in ("-f", file)]
+    words += [word for file in cluster_files for word in ("--cluster", file)]
+    if config is not None:
+        words += ["--config", config]
+    if seed:
+        words += ["--seed", str(seed)]
+    return shlex.join(words)

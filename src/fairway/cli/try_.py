@@ -1,0 +1,199 @@
+"""`fairway try`: would it fit, where, and how many?
+
+In: files with pods and with a cluster. Out: where each pod would go, who would be evicted for it, and for each pod that fits
+nowhere kube-scheduler's message and the funnel of reasons. Exit code 0 if all pods get a node, 3 if not.
+Called by `fairway.cli.main`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from fairway.cli.help_text import Command
+from fairway.cli.main import NO
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress
+from fairway.cli.trial_options import trial_arguments, trial_options
+
+if TYPE_CHECKING:
+    from fairway.cli.trial import Verdict
+
+__all__ = ["try_command"]
+
+HELP = """\b
+Examples:
+  fairway try -f web.yaml --cluster cluster.yaml             where would these pods go?
+  fairway try -f web.yaml --cluster cluster.yaml --copies max   how many of them fit?
+  kubectl get nodes,pods -A -o yaml > cluster.yaml           a cluster of your own
+  fairway try -f web.yaml --cluster cluster.yaml --config scheduler.yaml -o json
+
+Place pods on a cluster as the scheduler would, most important first, each finding the cluster as the one before
+left it. Nothing outside this command changes. Deployments, StatefulSets, Jobs and the like are expanded to
+their pods; a Job counts the pods that run at the same time.
+
+\b
+Exit codes: 0 all pods get a node; 3 some do not; 1 and 2 errors.
+"""
+
+COLUMNS: Final = (
+    Column("pod", "POD"),
+    Column("result", "RESULT"),
+    Column("node", "NODE"),
+    Column("detail", "DETAIL"),
+    Column("priority", "PRIORITY", right=True, wide=True),
+    Column("feasible", "FEASIBLE", right=True, wide=True),
+    Column("score", "SCORE", right=True, wide=True),
+    Column("from", "FROM", wide=True),
+    Column("evicts", "EVICTS", wide=True),
+    Column("message", "MESSAGE", wide=True),
+)
+NAMED_PODS = 4
+
+
+class Copies(click.ParamType[int]):
+    """A number of copies, or `max`."""
+
+    name = "N|max"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """0 stands for as many as fit."""
+        if value == "max":
+            return 0
+        try:
+            number = int(value)
+        except ValueError:
+            number = 0
+        if number < 1:
+            self.fail(f"{value!r} is not a number of copies; allowed: 1 or more, or max", param, ctx)
+        return number
+
+
+@click.command(name="try", cls=Command, help=HELP, short_help="Would it fit, where, and how many?")
+@trial_options
+@click.option(
+    "--copies",
+    type=Copies(),
+    help="Instead: how many copies of each pod fit, each kind of pod alone on the cluster, without evicting anybody.",
+)
+@output_option
+def try_command(
+    files: Sequence[str],
+    cluster_files: Sequence[str],
+    config: str | None,
+    seed: int,
+    copies: int | None,
+    output: str,
+) -> int:
+    """See HELP, which is what users read."""
+    from fairway.cli.trial import open_trial
+
+    trial = open_trial(files, cluster_files, config, seed)
+    for note in trial.manifests.notes:
+        narrate(note)
+    if copies is not None:
+        from fairway.cli.copies import print_copies
+
+        return print_copies(trial, copies, output)
+    queue = trial.queue()
+    verdicts = []
+    with progress("placing pods", len(queue)) as advance:
+        for pod, wanted in queue:
+            verdicts.append(trial.place(pod, wanted))
+            advance(1)
+    num_nodes = trial.manifests.num_nodes
+    emit([_row(verdict, num_nodes) for verdict in verdicts], COLUMNS, output, _document(verdicts, num_nodes))
+    if not is_structured(output):
+        _explain(verdicts, num_nodes)
+        click.echo(f"\n{_summary(verdicts)}")
+        failed = next((one.pod.key for one in verdicts if not one.is_placed and one.result != "ignored"), None)
+        if failed is not None:
+            narrate(f"→ fairway why {failed} {trial_arguments(files, cluster_files, config, seed)}")
+    return 0 if all(verdict.is_placed for verdict in verdicts) else NO
+
+
+def _row(verdict: Verdict, num_nodes: int) -> dict[str, Any]:
+    decision = verdict.decision
+    return {
+        "pod": verdict.pod.key,
+        "result": verdict.result,
+        "node": verdict.node or None,
+        "detail": _detail(verdict, num_nodes),
+        "priority": verdict.pod.priority,
+        "feasible": decision.num_feasible if decision else None,
+        "score": decision.score if decision else None,
+        "from": verdict.wanted.title,
+        "evicts": [victim.key for victim in verdict.victims],
+        "message": verdict.message or None,
+    }
+
+
+def _detail(verdict: Verdict, num_nodes: int) -> str:
+    from fairway.cli.amounts import nodes_text
+
+    decision = verdict.decision
+    match verdict.result:
+        case "preempted":
+            words = f"evicts {', '.join(victim.key for victim in verdict.victims)}"
+        case "scheduled" if decision is not None and decision.via == "nominated":
+            words = "was nominated to it"
+        case "scheduled" if decision is not None:
+            num = decision.num_feasible
+            words = "the only node that fits" if num == 1 else f"best of {nodes_text(num)} that fit"
+        case "unschedulable":
+            words = f"fits on none of {nodes_text(num_nodes)}" if not verdict.remark else ""
+        case _:
+            words = verdict.message
+    return ", ".join(part for part in (words, verdict.remark) if part)
+
+
+def _document(verdicts: Sequence[Verdict], num_nodes: int) -> dict[str, Any]:
+    from fairway.cli.funnel import funnel_document
+
+    return {
+        "nodes": num_nodes,
+        "placed": sum(verdict.is_placed for verdict in verdicts),
+        "pods": [
+            _row(verdict, num_nodes) | {"funnel": funnel_document(verdict.funnel)} for verdict in verdicts
+        ],
+    }
+
+
+def _explain(verdicts: Sequence[Verdict], num_nodes: int) -> None:
+    """Why pods fit nowhere; those with the same answer together."""
+    from fairway.cli.funnel import funnel_lines
+
+    groups: dict[Any, list[Verdict]] = {}
+    for verdict in verdicts:
+        if not verdict.is_placed and verdict.result in ("unschedulable", "error"):
+            groups.setdefault((verdict.message, verdict.funnel), []).append(verdict)
+    for (message, funnel), alike in groups.items():
+        names = [verdict.pod.key for verdict in alike]
+        shown = ", ".join(names[:NAMED_PODS])
+        if len(names) > NAMED_PODS:
+            shown += f" and {len(names) - NAMED_PODS} more"
+        click.echo(f"\n{shown}: {message}")
+        if funnel:
+            click.echo("\n".join(funnel_lines(funnel, num_nodes)))
+
+
+def _summary(verdicts: Sequence[Verdict]) -> str:
+    """What came of it all, in one line."""
+    def count(*results: str) -> int:
+        return sum(verdict.result in results for verdict in verdicts)
+
+    victims = sum(len(verdict.victims) for verdict in verdicts)
+    total = len(verdicts)
+    text = f"{count('scheduled', 'preempted')} of {total} pod{'' if total == 1 else 's'} get{'s' if total == 1 else ''} a node"
+    if victims:
+        text += f" ({count('preempted')} by evicting {victims} pod{'' if victims == 1 else 's'})"
+    for results, words in (
+        (("unschedulable",), "fit nowhere"),
+        (("gated",), "gated"),
+        (("error",), "failed"),
+        (("ignored",), "for another scheduler"),
+    ):
+        if number := count(*results):
+            text += f", {number} {words}"
+    return text
