@@ -138,7 +138,10 @@ def test_volumes_of_claims(there: list[tuple[str, ...]], incoming: Pod, limit: i
             pod(volumes=Volume(name="v", azure_disk=AzureDiskVolumeSource(disk_uri="d", kind="Dedicated"))),
             {
                 "bare": OK,
-                "node": ("Error", "converting volume(v) from inline to csi: kind(Dedicated) is not supported in csi migration"),
+                "node": (
+                    "Error",
+                    "converting volume(v) from inline to csi: kind(Dedicated) is not supported in csi migration",
+                ),
             },
             id="Azure disk of the wrong kind",
         ),
@@ -194,7 +197,10 @@ def ephemeral_claim(owner: str) -> PersistentVolumeClaim:
         pytest.param("default/mine", 1, OK, id="fits"),
         pytest.param("default/mine", 0, FULL, id="does not fit"),
         pytest.param(
-            "else", 9, ("Error", "PVC default/mine-v was not created for pod default/mine (pod is not owner)"), id="not its"
+            "else",
+            9,
+            ("Error", "PVC default/mine-v was not created for pod default/mine (pod is not owner)"),
+            id="not its",
         ),
     ],
 )
@@ -243,11 +249,15 @@ def counted(what: Cluster) -> object:
         pytest.param(Event(Verb.MODIFIED, csi_node(csi=3)), OK, id="the limit rises"),
         pytest.param(Event(Verb.DELETED, csi_node(csi=2)), OK, id="the limit goes"),
         pytest.param(Event(Verb.DELETED, claim("c2", volume="v2")), OK, id="a claim goes"),
-        pytest.param(Event(Verb.MODIFIED, claim("c2", volume="v3")), OK, id="a claim is bound to the volume of another"),
+        pytest.param(
+            Event(Verb.MODIFIED, claim("c2", volume="v3")), OK, id="a claim is bound to the volume of another"
+        ),
         pytest.param(Event(Verb.DELETED, volume("v2", claim="c2", driver=DRIVER)), OK, id="a volume goes"),
         pytest.param(Event(Verb.MODIFIED, volume("v2", claim="c2", driver=EBS)), OK, id="a volume moves"),
         pytest.param(Event(Verb.DELETED, pod("two", node="node", claims="c2")), OK, id="a pod goes"),
-        pytest.param(Event(Verb.MODIFIED, storage_class("standard", provisioner=DRIVER)), FULL, id="nothing to do with it"),
+        pytest.param(
+            Event(Verb.MODIFIED, storage_class("standard", provisioner=DRIVER)), FULL, id="nothing to do with it"
+        ),
     ],
 )
 def test_counts_follow_events(event: Event, expected: object) -> None:
@@ -267,6 +277,14 @@ def test_counts_follow_volumes_that_are_made_for_running_pods() -> None:
     what.apply(Event(Verb.ADDED, volume("fresh", claim="new", driver=EBS)))
     what.apply(Event(Verb.MODIFIED, claim("new", storage_class="made", volume="fresh")))
     assert counted(what) == OK
+
+
+def test_a_volume_counts_anew_when_the_pod_that_had_it_is_gone() -> None:
+    first = pod("first", node="node", claims="c1")
+    what = cluster(node(), [first, pod("second", node="node", claims="c2")], [*DISKS, csi_node(csi=1)])
+    assert counted(what) == OK
+    what.apply(Event(Verb.DELETED, first))
+    assert counted(what) == FULL
 
 
 def test_attachments_come_and_go() -> None:

@@ -1,4 +1,4 @@
-"""Ask one volume plugin about one pod, the way the cycle does, and get the answer in a form that reads well in a table."""
+"""Ask a volume plugin about one pod, the way the cycle does, and get an answer that reads well in a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def words(refusal: Refusal) -> tuple[str, ...]:
 
 
 def judge(plugin: Plugin, pod: Pod) -> Any:
-    """ "skip", the words of a pre-filter refusal, or each node's verdict: OK, or the words of its refusal."""
+    """Each node's verdict (OK, or the words of its refusal), the words of a pre-filter refusal, or "skip"."""
     cluster: Cluster = plugin.cluster
     pod_class = cluster.classify(pod)
     state = plugin.pre_filter(pod_class, Nodes(cluster))

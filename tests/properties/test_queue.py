@@ -242,4 +242,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueue = QueueMachine.TestCase
-TestQueue.settings = settings(max_examples=150, stateful_step_count=60)
+TestQueue.settings = settings(max_examples=100, stateful_step_count=50)

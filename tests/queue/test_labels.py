@@ -16,7 +16,7 @@ from fairway.queue.labels import POD_ADDED, POD_DELETED, POD_UPDATED, label
         (Resource.STORAGE_CLASS, Action.ADD, "storage.k8s.io/StorageClassAdd"),
         (Resource.ANY, Action.ALL, "*All"),
     ],
-    ids=lambda value: str(value),
+    ids=str,
 )
 def test_label(resource: Resource, action: Action, name: str) -> None:
     assert label(ClusterEvent(resource, action)) == name

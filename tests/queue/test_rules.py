@@ -8,7 +8,7 @@ import pytest
 from fairway.cluster import Cluster
 from fairway.model import Pod
 from fairway.plugin import Code, Hint, Plugin, Refusal
-from fairway.queue import QueuedPod, QueueRules, priority_order, profile_name
+from fairway.queue import PreEnqueue, QueuedPod, QueueRules, priority_order, profile_name
 from fairway.queue.rules import admit, common_order
 from tests.queue.builders import NODE_ADDED, pod, waiting
 
@@ -19,13 +19,16 @@ def newest_first(queued: QueuedPod) -> tuple[float]:
 
 def test_who_may_enter_is_asked_in_order_and_the_first_no_counts() -> None:
     asked: list[str] = []
-
-    def answer(name: str, refusal: Refusal | None) -> Refusal | None:
-        asked.append(name)
-        return refusal
-
     answers: dict[str, Refusal | None] = {"A": None, "B": Refusal(("not yet",)), "C": None}
-    rules = QueueRules(pre_enqueue={name: lambda _, name=name: answer(name, answers[name]) for name in answers})
+
+    def asking(name: str) -> PreEnqueue:
+        def answer(_: Pod) -> Refusal | None:
+            asked.append(name)
+            return answers[name]
+
+        return answer
+
+    rules = QueueRules(pre_enqueue={name: asking(name) for name in answers})
     queued = waiting(refused=["Fit"])
 
     assert not admit(queued, rules)

@@ -160,7 +160,6 @@ def test_a_gated_pod_enters_when_its_gates_are_gone() -> None:
     assert queued.place is GATED
     assert queued.gating_plugin == "SchedulingGates"
     assert queued.refusal == Refusal(("waiting for scheduling gates: [one two]",))
-    assert queued.initial_attempt_timestamp is None
     assert queue.pop() is None
 
     queue.update(pod("a", gates=["one", "two"]), pod("a", gates=["two"]))
@@ -250,14 +249,13 @@ def test_a_backoff_takes_its_time(failures: int, error: bool, end: float) -> Non
     clock = VirtualClock()
     queue = queue_of(clock)
     queue.add(pod("a"))
-    for failure in range(1, failures + 1):
-        queued = queue.take("a")
-        assert queued is not None
-        if failure == failures:
-            clock.time = 100.25
-            queue.move([change(POD_DELETED)])
+    queued = popped(queue)
+    for _ in range(failures - 1):
         queue.requeue_failed(queued, ["Fit"], error=error)
-    assert queued.place is BACKOFF
+        queue.take("a")
+    clock.time = 100.25
+    queue.move([change(POD_DELETED)])
+    assert queue.requeue_failed(queued, ["Fit"], error=error) is BACKOFF
     clock.time = end - 0.001
     queue.tick()
     assert queued.place is BACKOFF

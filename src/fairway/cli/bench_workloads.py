@@ -1,8 +1,8 @@
 """Clusters and pods to measure with, made up from a seed.
 
 In: how many nodes, how many pods, and a mix (see `MIXES`). Out: the API JSON of every object, just as a user's own
-would come in, so that decoding can be measured too. The cluster never runs out of room as long as there are at most twenty
-pods a node. Called by the command `bench` and by `benchmarks/run.py`.
+would come in, so that decoding can be measured too. There is room for twenty pods a node of any mix.
+Called by the command `bench` and by `benchmarks/run.py`.
 """
 
 from __future__ import annotations

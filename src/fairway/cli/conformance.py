@@ -7,7 +7,6 @@ Cases are independent of one another, so they are spread over all cores.
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -106,7 +105,7 @@ def _results(lines: Sequence[CaseLine], jobs: int) -> Iterator[tuple[int, CaseRe
     # The longest cases first, so that no process is left with one at the end. Fresh processes: a fork would
     # inherit the thread that draws the progress bar.
     ordered = sorted(lines, key=lambda line: -len(line.data))
-    with contextlib.closing(multiprocessing.get_context("spawn").Pool(min(jobs, len(lines)))) as pool:
+    with multiprocessing.get_context("spawn").Pool(min(jobs, len(lines))) as pool:
         yield from pool.imap_unordered(_check, ordered)
 
 

@@ -74,8 +74,8 @@ def ownership_problem(pod: Pod, claim: PersistentVolumeClaim) -> str | None:
 def attachable_volumes(storage: Storage, pod: Pod, has_csi_node: bool, is_new: bool) -> dict[str, str]:
     """The volumes to attach for a pod, `driver/handle`, each with its driver.
 
-    Claims that do not exist are passed over for a pod that is running already, and a `KeyError` for a new one. An
-    ephemeral volume's claim that belongs to somebody else, or an untranslatable volume, is a `ValueError`.
+    Claims that do not exist are passed over for a pod that is running already, and a `KeyError` for a new one. A claim
+    without a name, an ephemeral volume's claim that is not its own, and an untranslatable volume are a `ValueError`.
     """
     found = {}
     for volume in pod.spec.volumes:
@@ -88,6 +88,8 @@ def attachable_volumes(storage: Storage, pod: Pod, has_csi_node: bool, is_new: b
             if migrated is not None:
                 found[f"{migrated.driver}/{migrated.handle}"] = migrated.driver
             continue
+        if not name:
+            raise ValueError("PersistentVolumeClaim had no name")
         key = f"{pod.metadata.namespace}/{name}"
         claim = storage.claims.get(key)
         if claim is None:

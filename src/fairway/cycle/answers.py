@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from fairway.cycle.profile import Profile
 
 ROWS = Aspect.NODE | Aspect.PODS
+VERDICTS = (Skip, Refusal, Restriction)
+"""What a pre-filter returns instead of a state, changing who takes part or where."""
+
 UNFIT = -1
 """In `ranked`: the row does not fit. Totals are never negative."""
 
@@ -29,14 +32,13 @@ UNFIT = -1
 class Part:
     """One plugin's part in a class's answers."""
 
-    __slots__ = ("plugin", "pre_filtered", "pre_scored", "raw", "seen", "weight")
+    __slots__ = ("plugin", "pre_filtered", "pre_scored", "raw", "weight")
 
     def __init__(self, plugin: Plugin, weight: int) -> None:
         self.plugin = plugin
         self.weight = weight
         self.pre_filtered: Any = None  # what pre_filter returned: a state, SKIP, a Refusal, a Restriction
         self.pre_scored: Any = None
-        self.seen: tuple[int, ...] = ()  # versions of what a wide plugin reads, when it was last asked
         self.raw: NDArray[np.int64] | None = None  # (capacity,) raw scores, where they are normalised later
 
     @property
@@ -72,7 +74,11 @@ class Answers:
         self.wide_scores: list[Part] = []
         self.normalized: list[Part] = []  # node-local, to be normalised over the feasible nodes
         self.constant = 0  # what normalised plugins with nothing to tell apart add to every node
-        self._wide_pre_filters = [p for p in self.pre_filters if p.plugin.locality is Locality.CLUSTER]
+        self._wide_pre_filters = [
+            part
+            for part in self.pre_filters
+            if part.plugin.locality is Locality.CLUSTER and part.plugin.reads & ROWS
+        ]
         self.pre_filter_refusal: tuple[str, Refusal] | None = None
         self.restriction: tuple[frozenset[str], tuple[str, ...]] | None = None
         self.stopped_at: int | None = None  # index into pre_filters: the ones after it were never asked
@@ -119,7 +125,7 @@ class Answers:
         self._node_position, self._pod_position = cluster.node_journal.end, cluster.pod_journal.end
         view = Nodes(cluster)
         for part in self.pre_filters:
-            self._ask_pre_filter(part, view)
+            part.pre_filtered = part.plugin.pre_filter(self.pod_class, view)
         self._judge_pre_filters()
         self._choose_parts(view)
         self.mask = np.zeros(capacity, bool)
@@ -222,10 +228,6 @@ class Answers:
 
     # -- pre-filters -----------------------------------------------------------------------------------------------
 
-    def _ask_pre_filter(self, part: Part, view: Nodes) -> None:
-        part.seen = self._versions_read(part.plugin)
-        part.pre_filtered = part.plugin.pre_filter(self.pod_class, view)
-
     def _pre_filter_again(self, now: tuple[int, int, int]) -> bool:
         """Objects without rows changed: ask the plugins that read them. True if any has something to say."""
         before, self._versions = self._versions, now
@@ -240,7 +242,7 @@ class Answers:
                 continue
             if part in self.pre_filters:
                 was = part.pre_filtered
-                self._ask_pre_filter(part, Nodes(self.cluster))
+                part.pre_filtered = plugin.pre_filter(self.pod_class, Nodes(self.cluster))
                 if isinstance(was, Skip) and isinstance(part.pre_filtered, Skip):
                     continue
             if part in self.filters or part in self.scores or part in self.pre_filters:
@@ -248,30 +250,15 @@ class Answers:
         return False
 
     def _ask_wide_pre_filters(self) -> bool:
-        """Ask plugins that look beyond a node, if what they read changed. True if the list of filters changed."""
-        view: Nodes | None = None
+        """Some row changed: ask the plugins that look at more than one. True if the list of filters changed."""
+        view = Nodes(self.cluster)
         changed = False
         for part in self._wide_pre_filters:
-            if part.seen == self._versions_read(part.plugin):
-                continue
-            view = view or Nodes(self.cluster)
             was = part.pre_filtered
-            self._ask_pre_filter(part, view)
-            if isinstance(was, (Skip, Refusal, Restriction)) != isinstance(
-                part.pre_filtered, (Skip, Refusal, Restriction)
-            ) or isinstance(part.pre_filtered, (Refusal, Restriction)):
+            found = part.pre_filtered = part.plugin.pre_filter(self.pod_class, view)
+            if found is not was and (isinstance(was, VERDICTS) or isinstance(found, VERDICTS)):
                 changed = True
         return changed
-
-    def _versions_read(self, plugin: Plugin) -> tuple[int, ...]:
-        cluster, reads = self.cluster, plugin.reads
-        return (
-            cluster.node_journal.end if reads & Aspect.NODE else 0,
-            cluster.pod_journal.end if reads & Aspect.PODS else 0,
-            cluster.versions.storage if reads & Aspect.STORAGE else 0,
-            cluster.versions.workloads if reads & Aspect.WORKLOADS else 0,
-            cluster.versions.namespaces if reads & Aspect.NAMESPACES else 0,
-        )
 
     def _judge_pre_filters(self) -> None:
         """Read the pre-filters' results in order, as RunPreFilterPlugins does."""

@@ -14,6 +14,10 @@ from fairway.plugin import MAX_SCORE, SKIP, Cluster, Nodes, Plugin, PodClass, Sk
 from fairway.plugins.allocation import Shares, shares_of
 
 HALF = MAX_SCORE // 2
+SCORES = np.array(
+    [HALF + int((HALF + gain) / 2) for gain in (*range(MAX_SCORE + 1), *range(-MAX_SCORE, 0))], np.int64
+)  # (201,)
+"""The score for each difference that the pod makes, from -100 to 100; negative ones count from the end."""
 
 
 class NodeResourcesBalancedAllocation(Plugin):
@@ -31,22 +35,29 @@ class NodeResourcesBalancedAllocation(Plugin):
     def score(self, pod: PodClass, nodes: Nodes, state: Shares) -> NDArray[np.int64]:
         """0 to 100; truncated toward zero as Go does."""
         table, rows = nodes.table, nodes.rows
-        index = (rows, state.columns) if isinstance(rows, slice) else (rows[:, None], state.columns)
-        capacity = table.allocatable[index]  # (num_rows, num_scored)
-        requested = table.requested[index]
-        has = (capacity != 0) & state.counted
-        gain = HALF + balance(requested + state.amounts, capacity, has) - balance(requested, capacity, has)
-        return HALF + np.trunc(gain / 2).astype(np.int64)
+        if state.is_cpu_and_memory:
+            capacity, requested = table.allocatable[rows, :2], table.requested[rows, :2]
+        else:
+            index = (rows, state.columns) if isinstance(rows, slice) else (rows[:, None], state.columns)
+            capacity, requested = table.allocatable[index], table.requested[index]  # (num_rows, num_scored)
+        has = None if state.all_counted and capacity.all() else (capacity != 0) & state.counted
+        with_pod, without = balance(requested + state.both, capacity, has)
+        return SCORES[with_pod - without]
 
 
-def balance(used: NDArray[np.int64], capacity: NDArray[np.int64], has: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(1 - standard deviation of the used fractions) × 100, cut to an integer, per row."""
-    fractions = np.minimum(used / np.where(has, capacity, 1), 1.0)
-    if fractions.shape[1] == 2 and has.all():
-        deviation = np.abs((fractions[:, 0] - fractions[:, 1]) / 2)
+def balance(
+    used: NDArray[np.int64], capacity: NDArray[np.int64], has: NDArray[np.bool_] | None
+) -> NDArray[np.int64]:
+    """(1 - standard deviation of the used fractions) × 100, cut to an integer. `used`: (num_cases, num_rows, num_scored)."""
+    if has is None and used.shape[2] == 2:
+        fractions = np.minimum(used / capacity, 1.0)
+        deviation = np.abs((fractions[:, :, 0] - fractions[:, :, 1]) / 2)
     else:
-        deviation = _deviation(np.where(has, fractions, 0.0), has)
-    return ((1 - deviation) * MAX_SCORE).astype(np.int64)
+        has = np.ones(capacity.shape, bool) if has is None else has
+        fractions = np.minimum(used / np.where(has, capacity, 1), 1.0)
+        deviation = np.stack([_deviation(np.where(has, case, 0.0), has) for case in fractions])
+    balanced: NDArray[np.int64] = ((1 - deviation) * MAX_SCORE).astype(np.int64)
+    return balanced
 
 
 def _deviation(fractions: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:

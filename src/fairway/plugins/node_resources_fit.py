@@ -53,6 +53,7 @@ class NodeResourcesFit(Plugin):
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._strategy: ScoringStrategy = args.scoring_strategy
         self._weights = np.array([each.weight for each in self._strategy.resources], np.int64)  # (num_scored,)
+        self._total_weight = int(self._weights.sum())
 
     # -- filter ------------------------------------------------------------------------------------------------------
 
@@ -103,37 +104,42 @@ class NodeResourcesFit(Plugin):
 
     def score(self, pod: PodClass, nodes: Nodes, state: Shares) -> NDArray[np.int64]:
         """The weighted mean over the resources a node has."""
+        capacity, requested = self._requested_with(nodes, state)
+        has: NDArray[np.bool_] | None = None
+        if not (state.all_counted and capacity.all()):
+            has = (capacity != 0) & state.counted
+            capacity = np.where(has, capacity, 1)
+        if self._strategy.type == "LeastAllocated":
+            each = np.maximum((capacity - requested) * MAX_SCORE // capacity, 0)
+        elif self._strategy.type == "MostAllocated":
+            each = np.minimum(requested, capacity) * MAX_SCORE // capacity
+        else:
+            return self._ratio(requested, capacity, has)
+        if has is None:
+            return (each @ self._weights) // self._total_weight
+        weights = has * self._weights
+        return (each * weights).sum(axis=1) // np.maximum(weights.sum(axis=1), 1)
+
+    def _requested_with(self, nodes: Nodes, state: Shares) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """What the nodes have, and what would be requested with the pod there, as scoring counts it."""
         table, rows = nodes.table, nodes.rows
+        if state.is_cpu_and_memory:
+            return table.allocatable[rows, :2], table.nonzero[rows] + state.amounts
         index = (rows, state.columns) if isinstance(rows, slice) else (rows[:, None], state.columns)
-        capacity = table.allocatable[index]  # (num_rows, num_scored)
-        requested = table.requested[index]
+        requested = table.requested[index] + state.amounts
         for position, column in ((state.cpu, CPU), (state.memory, MEMORY)):
             if position >= 0:
-                requested[:, position] = table.nonzero[rows, column]
-        requested += state.amounts
-        has = (capacity != 0) & state.counted
-        divisor = np.where(has, capacity, 1)
-        if self._strategy.type == "LeastAllocated":
-            each = np.where(requested > capacity, 0, (capacity - requested) * MAX_SCORE // divisor)
-        elif self._strategy.type == "MostAllocated":
-            each = np.minimum(requested, capacity) * MAX_SCORE // divisor
-        else:
-            return self._ratio(requested, capacity, divisor, has)
-        weights = has * self._weights
-        total = weights.sum(axis=1)
-        return (each * weights).sum(axis=1) // np.maximum(total, 1)
+                requested[:, position] = table.nonzero[rows, column] + state.amounts[position]
+        return table.allocatable[index], requested
 
     def _ratio(
-        self,
-        requested: NDArray[np.int64],
-        capacity: NDArray[np.int64],
-        divisor: NDArray[np.int64],
-        has: NDArray[np.bool_],
+        self, requested: NDArray[np.int64], capacity: NDArray[np.int64], has: NDArray[np.bool_] | None
     ) -> NDArray[np.int64]:
         """Resources that score 0 drop out of the mean, which is rounded half away from zero."""
-        utilisation = np.where(requested > capacity, 100, requested * 100 // divisor)
+        utilisation = np.where(requested > capacity, 100, requested * 100 // capacity)
         each = self._curve(utilisation)
-        weights = (has & (each > 0)) * self._weights
+        counts = each > 0 if has is None else has & (each > 0)
+        weights = counts * self._weights
         total = weights.sum(axis=1)
         mean = (each * weights).sum(axis=1) / np.maximum(total, 1)
         return np.floor(mean + 0.5).astype(np.int64)

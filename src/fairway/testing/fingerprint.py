@@ -1,7 +1,7 @@
 """The whole content of a cluster, in comparable pieces.
 
-In: a cluster. Out: `fingerprint(cluster)`, one entry for each thing that a reader of its tables can see, under a name that
-says which. Two equal fingerprints: nobody could tell the clusters apart. Columns nobody has asked for yet, row numbers
+In: a cluster. Out: `fingerprint(cluster)`, one entry for each thing that a reader of its tables can see, under a name
+that says which. Two equal fingerprints: nobody could tell the clusters apart. Columns nobody has asked for yet, row numbers
 of slots, and how far the journals have run do not count.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairway.cluster import Cluster, Nodes
+from fairway.cluster import Cluster, HostPort, Nodes
 from fairway.cluster.pod_class import ENCODER
 from fairway.cluster.terms import KINDS
 
@@ -62,7 +62,7 @@ def _nodes(cluster: Cluster) -> dict[str, Any]:
 def _pods(cluster: Cluster) -> dict[str, Any]:
     table = cluster.pods
     found: dict[str, Any] = {}
-    ports = set()
+    ports: set[HostPort] = set()
     for row in range(cluster.nodes.num_rows):
         pods = table.on_row(row)
         found[f"pods.on_row({row})"] = [

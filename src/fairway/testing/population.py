@@ -1,7 +1,7 @@
 """Random nodes, pods, volumes and the rest, from a small vocabulary, so that selectors match and resources run short.
 
 In: a `Chance` (see `fairway.testing.world`). Out: one API object. Everything a built-in plugin looks at appears:
-labels, taints, resources, images, ports, affinity of every kind, spreading, claims, priorities, owners, terminating pods.
+labels, taints, resources, images, ports, affinity of every kind, spreading, claims, priorities, owners, deletion.
 """
 
 from __future__ import annotations

@@ -1,0 +1,96 @@
+"""What would let a pod fit: relaxations that were tried and found to work.
+
+In: a trial at the moment when the pod fits nowhere. Out: `Fix`es, each with the nodes that would fit now. Every one was
+found by running the cycle again on the relaxed pod; nothing is proposed unseen. One change at a time first; only when no
+single one helps, two together. Called by `why`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from fairway.cli.amounts import nodes_text
+from fairway.cli.relaxations import Relaxation, relaxations
+from fairway.cycle import Inspection, Profile
+from fairway.model import Pod, PriorityClass
+
+__all__ = ["Fix", "find_fixes", "fix_document", "fix_line"]
+
+MAX_RUNS: Final = 400
+"""So many times the cycle is run again before the search for pairs ends."""
+
+
+class Fix(NamedTuple):
+    """What to change, and where the pod would then fit."""
+
+    words: tuple[str, ...]
+    nodes: tuple[str, ...]
+    evicts: tuple[str, ...] = ()  # pods that would have to go
+
+
+def find_fixes(profile: Profile, pod: Pod, inspection: Inspection) -> list[Fix]:
+    """The fixes, those with the most nodes first."""
+    tried = [(relaxed, profile.inspect(relaxed.pod)) for relaxed in _relaxed(profile, pod, inspection)]
+    fixes = [Fix((relaxed.words,), tuple(found.feasible)) for relaxed, found in tried if found.feasible]
+    if not fixes:
+        fixes = list(_pairs(profile, tried))
+    fixes += _priorities(profile, pod)
+    return sorted(fixes, key=lambda fix: (bool(fix.evicts), -len(fix.nodes), fix.words))
+
+
+def fix_line(fix: Fix) -> str:
+    """For people: `zone=eu-2 as well → 19 nodes fit now`."""
+    words = " and ".join(fix.words)
+    if fix.evicts:
+        return f"{words} → fits on {fix.nodes[0]} after evicting {', '.join(fix.evicts)}"
+    return f"{words} → {nodes_text(len(fix.nodes))} fit{'s' if len(fix.nodes) == 1 else ''} now"
+
+
+def fix_document(fix: Fix) -> dict[str, Any]:
+    """For programs."""
+    return {"changes": list(fix.words), "nodes": list(fix.nodes), "evicts": list(fix.evicts)}
+
+
+def _relaxed(profile: Profile, pod: Pod, inspection: Inspection) -> Iterator[Relaxation]:
+    if inspection.diagnosis is not None:
+        yield from relaxations(pod, profile.classify(pod), profile.cluster, inspection.diagnosis)
+
+
+def _pairs(profile: Profile, tried: list[tuple[Relaxation, Inspection]]) -> Iterator[Fix]:
+    """Relax what still refuses nodes after one relaxation, too."""
+    runs = 0
+    seen: set[frozenset[str]] = set()
+    for first, found in tried:
+        for second in _relaxed(profile, first.pod, found):
+            words = frozenset((first.words, second.words))
+            if words in seen or len(words) == 1 or runs == MAX_RUNS:
+                continue
+            seen.add(words)
+            runs += 1
+            feasible = profile.inspect(second.pod).feasible
+            if feasible:
+                yield Fix((first.words, second.words), tuple(feasible))
+
+
+def _priorities(profile: Profile, pod: Pod) -> Iterator[Fix]:
+    """A more important class of the cluster's own, if that would make room: the least important one that does."""
+    classes: list[PriorityClass] = sorted(
+        profile.cluster.workloads.priority_classes.values(), key=lambda one: (one.value, one.metadata.name)
+    )
+    for one in classes:
+        if one.value <= pod.priority or one.preemption_policy == "Never":
+            continue
+        name = one.metadata.name
+        spec = msgspec.structs.replace(
+            pod.spec, priority=one.value, priority_class_name=name, preemption_policy="PreemptLowerPriority"
+        )
+        decision = profile.decide(msgspec.structs.replace(pod, spec=spec))
+        preemption = decision.preemption
+        if preemption is not None and preemption.chosen is not None:
+            node = profile.cluster.nodes.names[preemption.chosen.row]
+            victims = tuple(victim.key for victim in preemption.chosen.victims)
+            yield Fix((f"priorityClassName: {name}",), (node,), victims)
+            return

@@ -1,0 +1,72 @@
+"""A pod that asks for less.
+
+In: a pod and, by resource, the amounts it may have in all (cpu in thousandths, everything else in whole units). Out: the pod
+with requests cut down to them, where they are largest first, and what it then asks for. Called by `relaxations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from fairway.model import Container, Pod, Quantity, ResourceRequirements, pod_requests, quantity_of
+
+__all__ = ["with_less"]
+
+ROUND: Final = {"cpu": 10, "memory": 2**20, "ephemeral-storage": 2**20}
+"""Amounts are cut to whole multiples of these, so that a person would write them."""
+
+
+def with_less(pod: Pod, amounts: Mapping[str, int]) -> tuple[Pod, dict[str, int]] | None:
+    """None if the requests can not be cut that far: nothing would be left, or they are not the containers' own."""
+    for resource, amount in amounts.items():
+        amount -= amount % _step(resource)  # noqa: PLW2901 - cut to what a person would write
+        if amount <= 0:
+            return None
+        excess = pod_requests(pod, use_status=False).get(resource, 0) - amount
+        pod = _cut(pod, resource, excess)
+        if pod_requests(pod, use_status=False).get(resource, 0) > amount:
+            return None
+    return pod, {name: pod_requests(pod, use_status=False)[name] for name in amounts}
+
+
+def _step(resource: str) -> int:
+    if resource.startswith("hugepages-"):
+        return 2**21
+    return ROUND.get(resource, 1)
+
+
+def _cut(pod: Pod, resource: str, excess: int) -> Pod:
+    """Take the excess from the pod's own request, or from the containers, the largest first."""
+    spec = pod.spec
+    if spec.resources is not None and resource in spec.resources.requests:
+        whole = _less(spec.resources, resource, excess)
+        return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, resources=whole))
+    containers = list(spec.containers)
+    for place in sorted(range(len(containers)), key=lambda one: -_asked(containers[one], resource)):
+        asked = _asked(containers[place], resource)
+        taken = min(excess, asked - _step(resource))
+        if taken > 0:
+            containers[place] = msgspec.structs.replace(
+                containers[place], resources=_less(containers[place].resources, resource, taken)
+            )
+            excess -= taken
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, containers=tuple(containers)))
+
+
+def _asked(container: Container, resource: str) -> int:
+    return _amount(resource, container.resources.requests.get(resource))
+
+
+def _amount(resource: str, quantity: Quantity | None) -> int:
+    if quantity is None:
+        return 0
+    return quantity.milli if resource == "cpu" else quantity.value
+
+
+def _less(resources: ResourceRequirements, resource: str, taken: int) -> ResourceRequirements:
+    amount = _amount(resource, resources.requests.get(resource)) - taken
+    unit = 10**6 if resource == "cpu" else 10**9
+    return msgspec.structs.replace(resources, requests=resources.requests | {resource: quantity_of(amount * unit)})

@@ -1,0 +1,111 @@
+"""`fairway why POD`: why here, why not there, what would fix it?
+
+In: the files of a trial and the name of one of its pods. The pods before it in the queue are placed first, so the answer is
+that of the moment at which `fairway try` came to it. Out: for a pod with a node the scores that decided, for one without
+the funnel of reasons and the changes that would let it fit. Exit code 0 if it gets a node, 3 if not.
+Called by `fairway.cli.main`; the words are in `explanation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from fairway.cli.help_text import Command
+from fairway.cli.main import NO, USAGE, CommandError
+from fairway.cli.output import emit, is_structured, narrate, output_option
+from fairway.cli.trial_options import trial_arguments, trial_options
+
+if TYPE_CHECKING:
+    from fairway.cli.controllers import Wanted
+    from fairway.model import Pod
+
+__all__ = ["why"]
+
+HELP = """\b
+Examples:
+  fairway why web-0 -f web.yaml --cluster cluster.yaml               why there, or why nowhere?
+  fairway why web-0 -f web.yaml --cluster cluster.yaml --node n1     and why not on n1?
+  fairway why shop/web-0 -f web.yaml --cluster cluster.yaml --all-nodes
+
+Explain what `fairway try` with the same files and options decides about one pod: POD is its name, with its namespace
+before a slash if there are several of that name.
+
+The funnel shows how many nodes are left after each plugin and what was wrong with the others. Every fix that is
+proposed was tried: the number of nodes is what the scheduler found with that change.
+
+\b
+Exit codes: 0 the pod gets a node; 3 it does not; 1 and 2 errors.
+"""
+
+
+@click.command(name="why", cls=Command, help=HELP, short_help="Why here, why not there, what would fix it?")
+@click.argument("pod_name", metavar="POD")
+@trial_options
+@click.option("--node", "node_name", metavar="NODE", help="Explain this node only.")
+@click.option("--all-nodes", is_flag=True, help="Give the reason, or the scores, of every node.")
+@output_option
+def why(
+    pod_name: str,
+    files: Sequence[str],
+    cluster_files: Sequence[str],
+    config: str | None,
+    seed: int,
+    node_name: str | None,
+    all_nodes: bool,
+    output: str,
+) -> int:
+    """See HELP, which is what users read."""
+    from fairway.cli.explanation import COLUMNS, Explanation
+    from fairway.cli.trial import open_trial
+
+    if node_name is not None and all_nodes:
+        raise click.UsageError("--node and --all-nodes exclude each other", click.get_current_context())
+    trial = open_trial(files, cluster_files, config, seed)
+    if node_name is not None and node_name not in trial.cluster.nodes.row_of:
+        raise CommandError(f"there is no node {node_name}", _nodes_hint(list(trial.cluster.nodes.row_of)), USAGE)
+    queue = trial.queue()
+    place = _find(pod_name, queue)
+    for pod, wanted in queue[:place]:
+        trial.place(pod, wanted)
+    explanation = Explanation(trial, *queue[place])
+    rows = explanation.node_rows()
+    if node_name is not None:
+        rows = [row for row in rows if row["node"] == node_name]
+    if is_structured(output):
+        emit(rows, COLUMNS, output, explanation.document(rows))
+    elif node_name is not None:
+        click.echo("\n".join(explanation.node_lines(node_name)))
+    else:
+        every = all_nodes or output == "wide"
+        click.echo("\n".join(explanation.lines(every)))
+        if every:
+            click.echo()
+            emit(rows, COLUMNS, "wide" if output == "wide" else "table")
+        elif other := explanation.other_node():
+            options = trial_arguments(files, cluster_files, config, seed)
+            narrate(f"→ fairway why {explanation.pod.key} --node {other} {options}")
+    return 0 if explanation.verdict.is_placed else NO
+
+
+def _find(name: str, queue: Sequence[tuple[Pod, Wanted]]) -> int:
+    """The place in the queue of the pod that is meant."""
+    name = name.removeprefix("pod/")
+    found = [place for place, (pod, _) in enumerate(queue) if name in (pod.key, pod.metadata.name)]
+    if len(found) == 1:
+        return found[0]
+    keys = [pod.key for pod, _ in queue]
+    if found:
+        raise CommandError(
+            f"there are {len(found)} pods called {name}", f"say which: {', '.join(keys[i] for i in found)}", USAGE
+        )
+    from fairway.cycle.config_fields import alternatives
+
+    raise CommandError(f"no pod to place is called {name}", alternatives(name, keys).removeprefix("; "), USAGE)
+
+
+def _nodes_hint(names: list[str]) -> str:
+    shown = ", ".join(sorted(names)[:10])
+    return f"there are: {shown}" + (f" and {len(names) - 10} more" if len(names) > 10 else "")
