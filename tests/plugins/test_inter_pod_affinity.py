@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.cluster import Action, Change, ClusterEvent, Resource
@@ -319,7 +319,7 @@ def test_what_if_the_pods_in_the_way_were_gone() -> None:
     world = World([*NODES, *SPACES, first, second])
     plugin = InterPodAffinity(world.cluster)
     incoming = pod("p", WEB, affinity=apart(term()))
-    mine = world.cluster.classify(incoming)
+    mine = world.classify(incoming)
     state = plugin.pre_filter(mine, world.cluster.view())
     assert state is not SKIP
     row = world.cluster.nodes.row_of["a1"]
@@ -337,7 +337,7 @@ def test_what_if_a_pod_with_terms_nobody_had_before_came() -> None:
     world = World([*NODES, *SPACES])
     plugin = InterPodAffinity(world.cluster)
     incoming = pod("p", WEB, affinity=apart(term(DB)))
-    mine = world.cluster.classify(incoming)
+    mine = world.classify(incoming)
     state = plugin.pre_filter(mine, world.cluster.view())
     assert state is not SKIP
     other = pod("w", affinity=apart(term(key="kubernetes.io/hostname")))
@@ -467,7 +467,6 @@ SPACE = st.builds(
 )
 
 
-@settings(max_examples=150)
 @given(
     start=st.lists(RANDOM_NODES, min_size=2, max_size=5),
     steps=st.lists(st.one_of(RANDOM_NODES, PLACED, PLACED, SPACE, st.integers(0, 40)), max_size=25),
@@ -507,7 +506,7 @@ def test_agrees_with_a_naive_loop(
 
 
 def _compare_what_if(world: World, plugin: InterPodAffinity, incoming: Pod, data: st.DataObject) -> None:
-    mine = world.cluster.classify(incoming)
+    mine = world.classify(incoming)
     state = plugin.pre_filter(mine, world.cluster.view())
     if state is SKIP or not world.nodes:
         return

@@ -382,3 +382,13 @@ def test_new_claims_help_the_pods_that_use_them() -> None:
     assert helps(plugin, ephemeral, claims, Action.ADD, new=claim("mine-v"))
     assert not helps(plugin, ephemeral, claims, Action.ADD, new=claim("mine-v", namespace="else"))
     assert not helps(plugin, pod(claims="c1"), claims, Action.ADD, new=claim("c2"))
+
+
+def test_drivers_that_no_node_has_any_more_are_forgotten() -> None:
+    what = cluster((node(), node("other")), objects=[*DISKS, csi_node(csi=1), csi_node("other", ebs=1)])
+    in_use = what.storage.in_use
+    in_use.refresh()
+    assert set(in_use.counts) == set(in_use.limits) == {DRIVER, EBS}
+    what.apply(Event(Verb.DELETED, csi_node(csi=1)))
+    in_use.refresh()
+    assert set(in_use.counts) == set(in_use.limits) == {EBS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.cluster import Action, Change, ClusterEvent, Resource
@@ -272,7 +272,7 @@ def test_what_if_a_pod_were_gone(other: Pod, constraint: Json, expected: Json) -
     world = World([*THREE_ZONES, other])
     plugin = PodTopologySpread(world.cluster)
     incoming = pod("p", APP, spread=[constraint])
-    mine, theirs = world.cluster.classify(incoming), world.cluster.classify(other, bound=True)
+    mine, theirs = world.classify(incoming), world.cluster.classify(other, bound=True)
     state = plugin.pre_filter(mine, world.cluster.view())
     row = world.cluster.nodes.row_of["a1"]
     before = verdicts(world, plugin, incoming, state)
@@ -405,7 +405,6 @@ WORKLOADS = st.one_of(
 )
 
 
-@settings(max_examples=150)
 @given(
     start=st.lists(NODES, min_size=2, max_size=6),
     steps=st.lists(st.one_of(NODES, PLACED, WORKLOADS, st.integers(0, 40)), max_size=25),
@@ -440,7 +439,7 @@ def test_agrees_with_a_naive_loop(
 def _compare_what_if(
     world: World, plugin: PodTopologySpread, incoming: Pod, defaults: Any, data: st.DataObject
 ) -> None:
-    mine = world.cluster.classify(incoming)
+    mine = world.classify(incoming)
     state = plugin.pre_filter(mine, world.cluster.view())
     if state is SKIP or not world.nodes:
         return

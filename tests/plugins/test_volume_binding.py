@@ -257,6 +257,7 @@ RED = changed(static("v"), "metadata", labels={"colour": "red"})
         pytest.param(wanted(), [], None, id="no volumes"),
         pytest.param(wanted(), [static("v")], "v", id="one that fits"),
         pytest.param(wanted(size="2Gi"), [static("v")], None, id="too small"),
+        pytest.param(wanted(size="1073741824500m"), [static("v")], None, id="too small by half a byte"),
         pytest.param(wanted(), [static("v", "4Gi"), static("w", "2Gi"), static("x", "3Gi")], "w", id="the smallest"),
         pytest.param(wanted(), [static("v", nodes="!x"), static("w", "500Mi")], "v", id="within reach by any label"),
         pytest.param(wanted(), [static("v", nodes=f"{ZONE}=z2"), static("w", "9Gi")], "w", id="within reach"),

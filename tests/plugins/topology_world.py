@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairway.cluster import Cluster, Event, Nodes, Verb
+from fairway.cluster import Cluster, Event, Nodes, PodClass, Verb
 from fairway.model import Namespace, Node, Pod, ReplicaSet, ReplicationController, Service, StatefulSet
 from fairway.model.decode import decode_object
 from fairway.plugin import SKIP, Plugin, Refusal
@@ -89,8 +89,15 @@ class World:
         self.pods: dict[str, Pod] = {}  # bound ones, by uid
         self.namespaces: dict[str, Namespace] = {}
         self.workloads: dict[tuple[str, str], Service | ReplicationController | ReplicaSet | StatefulSet] = {}
+        self._kept: dict[int, PodClass] = {}
         for item in objects:
             self.put(item)
+
+    def classify(self, pod: Pod) -> PodClass:
+        """The class of an incoming pod, kept alive as a scheduler would, with all that plugins keep in it."""
+        found = self.cluster.classify(pod)
+        self._kept[id(found)] = found
+        return found
 
     def put(self, item: Any) -> None:
         """Add or replace an object."""
@@ -138,7 +145,7 @@ Verdicts = dict[str, tuple[str, str] | None]
 
 def verdicts(world: World, plugin: Plugin, incoming: Pod, state: Any = None) -> Verdicts | None:
     """What the plugin's filter and explain say about every node, or None if it skips; asked both ways at once."""
-    pod_class = world.cluster.classify(incoming)
+    pod_class = world.classify(incoming)
     if state is None:
         state = plugin.pre_filter(pod_class, world.cluster.view())
     if state is SKIP:
@@ -158,7 +165,7 @@ def verdicts(world: World, plugin: Plugin, incoming: Pod, state: Any = None) -> 
 
 def scores(world: World, plugin: Plugin, incoming: Pod, feasible: Sequence[str]) -> dict[str, int] | None:
     """The plugin's normalised scores of the feasible nodes, or None if it skips."""
-    pod_class = world.cluster.classify(incoming)
+    pod_class = world.classify(incoming)
     nodes = world.rows(feasible)
     state = plugin.pre_score(pod_class, nodes)
     if state is SKIP:

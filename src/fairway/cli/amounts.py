@@ -1,7 +1,7 @@
 """Amounts of resources and numbers of nodes, as people write them.
 
-In: the integers that the engine counts with (cpu in thousandths, everything else in whole units). Out: text: `500m`, `16Gi`,
-`10 000`. Called by everything in this room that puts an amount into a sentence.
+In: the integers that the engine counts with (cpu in thousandths, everything else in whole units). Out: text: `500m`,
+`16Gi`, `10 000`. Called by everything in this room that puts an amount into a sentence.
 """
 
 from __future__ import annotations

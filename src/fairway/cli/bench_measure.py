@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from fairway.cluster import Cluster
-from fairway.cycle import Outcome, Profile, Sampling, build_profile, decode_configuration, default_configuration
+from fairway.cycle import Outcome, Profile, Sampling, decode_configuration, default_configuration
 from fairway.model import ApiObject, Pod, decode_object
 from fairway.plugins.registry import REGISTRY
 
@@ -71,7 +71,7 @@ def measure(
     cluster.load(things)
     loaded = perf_counter()
     chosen = default_configuration(REGISTRY) if config is None else decode_configuration(config, "config", REGISTRY)
-    profile = build_profile(chosen.profiles[0], cluster, sampling=sampling, seed=seed)
+    profile = Profile(chosen.profiles[0], cluster, sampling=sampling, seed=seed)
     gc.collect()
     gc.freeze()
     try:

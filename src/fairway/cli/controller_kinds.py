@@ -1,7 +1,7 @@
 """The controllers that Kubernetes has and a scheduler never sees: Deployment, DaemonSet, Job, CronJob.
 
-In: the objects that `fairway.model` skipped. Out: structs with their pod templates, or a `DecodeError` that names the field.
-Called by `manifests`; what they want to run is in `controllers`.
+In: the objects that `fairway.model` skipped. Out: structs with their pod templates, or a `DecodeError` that names the
+field. Called by `manifests`; what they want to run is in `controllers`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pods from what people really write: Deployments, StatefulSets, Jobs and the like.
 
-In: the objects of the files given with `-f`, and the nodes (a DaemonSet wants one pod on each that it may run on). Out: a
-`Wanted` for everything that wants pods, which makes the pods as their controller would: named, labelled and owned, each
-with the claims that come with it. Called by `manifests`.
+In: the objects of the files given with `-f`, and the nodes (a DaemonSet wants one pod on each that it may run on).
+Out: a `Wanted` for everything that wants pods, which makes the pods as their controller would: named, labelled and
+owned, each with the claims that come with it. Called by `manifests`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from fairway.model import (
     ApiObject,
     DecodeError,
     LabelSelector,
-    Loaded,
     Node,
     NodeAffinity,
     NodeSelector,

@@ -1,7 +1,7 @@
 """How many copies of a pod fit: `fairway try --copies`.
 
-In: a trial before its first pod, and a number of copies (0: as many as fit). Out: for everything that wants pods, how many
-copies of its pod find a place when it has the cluster to itself, on which nodes, and what stops the next one.
+In: a trial before its first pod, and a number of copies (0: as many as fit). Out: for everything that wants pods, how
+many copies of its pod find a place when it has the cluster to itself, on which nodes, and what stops the next one.
 Called by `try`.
 """
 

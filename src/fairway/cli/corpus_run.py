@@ -24,7 +24,6 @@ from fairway.cycle import (
     Outcome,
     Preemption,
     Profile,
-    build_profile,
     decode_configuration,
     default_configuration,
 )
@@ -105,7 +104,7 @@ def _profile(case: Case, cluster: Cluster) -> Profile:
         configuration = default_configuration(REGISTRY)
     else:
         configuration = decode_configuration(case.config, f"{case.source}, config", REGISTRY)
-    return build_profile(configuration.profiles[0], cluster, tie_break="first", sampling="all", now=EPOCH.timestamp)
+    return Profile(configuration.profiles[0], cluster, tie_break="first", sampling="all", now=EPOCH.timestamp)
 
 
 # -- after the decision ------------------------------------------------------------------------------------------------

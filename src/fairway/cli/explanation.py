@@ -1,7 +1,7 @@
 """All that can be said about one pod of a trial.
 
-In: a trial that has placed the pods before this one. Out: lines for people, rows for every node, a document for programs. It
-looks at the cluster first (scores, refusals, fixes) and then places the pod. Called by `why`.
+In: a trial that has placed the pods before this one. Out: lines for people, rows for every node, a document for
+programs. It looks at the cluster first (scores, refusals, fixes) and then places the pod. Called by `why`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What would let a pod fit: relaxations that were tried and found to work.
 
-In: a trial at the moment when the pod fits nowhere. Out: `Fix`es, each with the nodes that would fit now. Every one was
-found by running the cycle again on the relaxed pod; nothing is proposed unseen. One change at a time first; only when no
-single one helps, two together. Called by `why`.
+In: a trial at the moment when the pod fits nowhere. Out: `Fix`es, each with the nodes that would fit now. Every one
+was found by running the cycle again on the relaxed pod; nothing is proposed unseen. One change at a time first; only
+when no single one helps, two together. Called by `why`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The funnel: how many nodes each plugin left over, and what was wrong with the others.
 
-In: the diagnosis of an attempt, in which every node was refused at most once, by the first plugin that said no. Out: one
-`Step` for each plugin that refused any node, in the order they are asked; the numbers refused and the number left add up to all
-nodes. Called by `trial` for pods that do not fit, and by `why`.
+In: the diagnosis of an attempt, in which every node was refused at most once, by the first plugin that said no. Out:
+one `Step` for each plugin that refused any node, in the order they are asked; the numbers refused and the number left
+add up to all nodes. Called by `trial` for pods that do not fit, and by `why`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The files of a trial: what the cluster is, and what is to be placed on it.
 
-In: the paths given with `--cluster` and `-f`. Out: `Manifests`: the objects of the cluster as an API server would hand
-them out, everything that wants pods, and notes for the user. Wrong input is a `DecodeError` or `CommandError` that names
-file, object and field. Called by `trial` for the commands `try` and `why`.
+In: the paths given with `--cluster` and `-f`. Out: `Manifests`: the objects of the cluster as an API server would
+hand them out, everything that wants pods, and notes for the user. Wrong input is a `DecodeError` or `CommandError`
+that names file, object and field. Called by `trial` for the commands `try` and `why`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a pod could ask for less of: each of its demands, relaxed.
 
-In: a pod that fits nowhere, and the diagnosis of its attempt. Out: `Relaxation`s: words for what would change, and the pod
-with that change. Whether it helps is not known here; `fixes` runs the cycle again with each of them. Only what refused
-any node is relaxed.
+In: a pod that fits nowhere, and the diagnosis of its attempt. Out: `Relaxation`s: words for what would change, and
+the pod with that change. Whether it helps is not known here; `fixes` runs the cycle again with each of them. Only
+what refused any node is relaxed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A pod that asks for less.
 
-In: a pod and, by resource, the amounts it may have in all (cpu in thousandths, everything else in whole units). Out: the pod
-with requests cut down to them, where they are largest first, and what it then asks for. Called by `relaxations`.
+In: a pod and, by resource, the amounts it may have in all (cpu in thousandths, everything else in whole units). Out:
+the pod with requests cut down to them, where they are largest first, and what it then asks for. Called by
+`relaxations`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from fairway.cli.controllers import Wanted
 from fairway.cli.funnel import Step, make_funnel
 from fairway.cli.manifests import Manifests, load_manifests
 from fairway.cluster import Cluster, Event, Verb
-from fairway.cycle import Configuration, Decision, Outcome, Profile, build_profile, default_configuration
+from fairway.cycle import Configuration, Decision, Outcome, Profile, default_configuration
 from fairway.cycle.config import load_configuration
 from fairway.model import Pod
 from fairway.plugin import Wait
@@ -59,7 +59,7 @@ class Trial:
         self.cluster = Cluster()
         self.cluster.load(manifests.objects)
         self.profiles = {
-            profile.scheduler_name: build_profile(profile, self.cluster, seed=seed)
+            profile.scheduler_name: Profile(profile, self.cluster, seed=seed)
             for profile in configuration.profiles
         }
         self._names = set(manifests.names)

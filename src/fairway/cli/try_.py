@@ -1,7 +1,7 @@
 """`fairway try`: would it fit, where, and how many?
 
-In: files with pods and with a cluster. Out: where each pod would go, who would be evicted for it, and for each pod that fits
-nowhere kube-scheduler's message and the funnel of reasons. Exit code 0 if all pods get a node, 3 if not.
+In: files with pods and with a cluster. Out: where each pod would go, who would be evicted for it, and for each pod
+that fits nowhere kube-scheduler's message and the funnel of reasons. Exit code 0 if all pods get a node, 3 if not.
 Called by `fairway.cli.main`.
 """
 

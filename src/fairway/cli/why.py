@@ -1,8 +1,8 @@
 """`fairway why POD`: why here, why not there, what would fix it?
 
-In: the files of a trial and the name of one of its pods. The pods before it in the queue are placed first, so the answer is
-that of the moment at which `fairway try` came to it. Out: for a pod with a node the scores that decided, for one without
-the funnel of reasons and the changes that would let it fit. Exit code 0 if it gets a node, 3 if not.
+In: the files of a trial and the name of one of its pods. The pods before it in the queue are placed first, so the
+answer is that of the moment at which `fairway try` came to it. Out: for a pod with a node the scores that decided,
+for one without the funnel of reasons and the changes that would let it fit. Exit code 0 if it gets a node, 3 if not.
 Called by `fairway.cli.main`; the words are in `explanation`.
 """
 

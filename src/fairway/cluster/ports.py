@@ -1,8 +1,9 @@
 """Host ports in use: who listens where.
 
 In: the host ports of pods that come to and leave a row. Out: `conflicts(row, ports)`, and the rows on which a port is
-taken at all, so that the many rows without host ports are never visited. A row's ports are a set, as in kube-scheduler: if
-two pods there hold the same port (only something other than a scheduler puts them so), one of them leaving frees it.
+taken at all, so that the many rows without host ports are never visited. A row's ports are a set, as in
+kube-scheduler: if two pods there hold the same port (only something other than a scheduler puts them so), one of them
+leaving frees it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Collection, Iterable
 
 from fairway.cluster.pod_class import HostPort
 
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - compared with, never bound
+ANY_ADDRESS = "0.0.0.0"
 
 
 class PortTable:

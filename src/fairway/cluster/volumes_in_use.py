@@ -43,6 +43,7 @@ class VolumesInUse:
         self._stale: set[int] = set()
         self._attached: dict[int, dict[str, str]] = {}  # row -> volume -> driver, of pods
         self._drivers: dict[int, set[str]] = {}  # row -> drivers with a count or a limit
+        self._driver_rows: Counter[str] = Counter()  # how many rows have the driver
         self._volume_rows: dict[str, set[int]] = {}
         self._capacity = 16
         self.counts: dict[str, NDArray[np.int64]] = {}  # driver -> (capacity,): distinct volumes attached
@@ -106,6 +107,8 @@ class VolumesInUse:
         for row in self._stale:
             self._recount(row)
         self._stale.clear()
+        for driver in self.counts.keys() - self._driver_rows.keys():
+            del self.counts[driver], self.limits[driver]
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -136,6 +139,7 @@ class VolumesInUse:
         for driver in self._drivers.pop(row, ()):
             self.counts[driver][row] = 0
             self.limits[driver][row] = UNLIMITED
+            _add(self._driver_rows, driver, -1)
         for volume in self._attached.pop(row, ()):
             rows = self._volume_rows[volume]
             rows.remove(row)
@@ -167,6 +171,7 @@ class VolumesInUse:
                 self.limits[driver] = np.full(self._capacity, UNLIMITED, np.int64)
             self.counts[driver][row] = counts[driver]
             self.limits[driver][row] = limits.get(driver, UNLIMITED)
+            _add(self._driver_rows, driver, 1)
 
     def _grow(self, capacity: int) -> None:
         self._capacity = capacity

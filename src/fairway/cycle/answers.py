@@ -1,11 +1,11 @@
 """Cached answers: what the plugins said about one pod class, kept current row by row.
 
-In: a profile's plugins and a class. Out: after `refresh()`, the mask of rows that pass every node-local filter and the sum
-of node-local scores, brought up to date by asking only about rows in the cluster's journals. Plugins that look further
-than a node are listed for the cycle to ask each time. `pod_cycle` is the only caller.
+In: a profile's plugins and a class. Out: after `refresh()`, the mask of rows that pass every node-local filter and
+the sum of node-local scores, brought up to date by asking only about rows in the cluster's journals. Plugins that
+look further than a node are listed for the cycle to ask each time. `pod_cycle` is the only caller.
 
-A plugin is asked again about a row when something it `reads` changed there: node-local plugins that do not read pods are
-asked when the node changes, the others also when a pod comes or goes.
+A plugin is asked again about a row when something it `reads` changed there: node-local plugins that do not read pods
+are asked when the node changes, the others also when a pod comes or goes.
 """
 
 from __future__ import annotations
@@ -75,9 +75,7 @@ class Answers:
         self.normalized: list[Part] = []  # node-local, to be normalised over the feasible nodes
         self.constant = 0  # what normalised plugins with nothing to tell apart add to every node
         self._wide_pre_filters = [
-            part
-            for part in self.pre_filters
-            if part.plugin.locality is Locality.CLUSTER and part.plugin.reads & ROWS
+            part for part in self.pre_filters if part.plugin.locality is Locality.CLUSTER and part.plugin.reads & ROWS
         ]
         self.pre_filter_refusal: tuple[str, Refusal] | None = None
         self.restriction: tuple[frozenset[str], tuple[str, ...]] | None = None

@@ -18,7 +18,8 @@ def split_by_budget(cluster: Cluster, placed: Sequence[Placed]) -> tuple[list[Pl
     if not budgets:
         return [], list(placed)
     allowed: dict[tuple[str, str], int] = {}
-    violating, others = [], []
+    violating: list[Placed] = []
+    others: list[Placed] = []
     for each in placed:
         meta = each.pod.metadata
         violates = False

@@ -1,7 +1,7 @@
 """What one attempt to place a pod came to.
 
-In: filled by the cycle. Out: read by the scheduler loop (what to do next), the recorder and the commands (what happened and
-why). Numbers are always there; words (`message`) are made when somebody asks.
+In: filled by the cycle. Out: read by the scheduler loop (what to do next), the recorder and the commands (what
+happened and why). Numbers are always there; words (`message`) are made when somebody asks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """When no node fits: why not, and whether the post-filters can make room.
 
-In: the class's answers after the filters refused every row. Out: a `Diagnosis` (every node's refusal by the first plugin, in
-order, that gives one) and what the post-filters achieved. `FailedAttempt` is what a plugin's `post_filter` gets to see.
+In: the class's answers after the filters refused every row. Out: a `Diagnosis` (every node's refusal by the first
+plugin, in order, that gives one) and what the post-filters achieved. `FailedAttempt` is what a plugin's `post_filter`
+gets to see.
 """
 
 from __future__ import annotations

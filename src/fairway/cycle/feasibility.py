@@ -85,9 +85,7 @@ def rivals(profile: Profile, pod: Pod, node_name: str) -> list[Pod]:
     ]
 
 
-def refusal_with_nominated(
-    profile: Profile, pod: Pod, answers: Answers, row: int
-) -> tuple[str, Refusal] | None:
+def refusal_with_nominated(profile: Profile, pod: Pod, answers: Answers, row: int) -> tuple[str, Refusal] | None:
     """Who refuses the row once the pods nominated to it are imagined there."""
     others = rivals(profile, pod, profile.cluster.nodes.names[row])
     if not others:

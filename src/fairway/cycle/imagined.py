@@ -1,8 +1,8 @@
 """Imagining: pods added to or taken from one node, judged, and put back.
 
-In: a class's answers, a row and the pods to imagine. Out: inside the `with`, the cluster's tables and the plugins' states
-read as if it were so, for that row; afterwards as before. Preemption and nominated pods are judged this way, as
-kube-scheduler does with copies of node info and cycle state.
+In: a class's answers, a row and the pods to imagine. Out: inside the `with`, the cluster's tables and the plugins'
+states read as if it were so, for that row; afterwards as before. Preemption and nominated pods are judged this way,
+as kube-scheduler does with copies of node info and cycle state.
 """
 
 from __future__ import annotations

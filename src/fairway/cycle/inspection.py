@@ -1,7 +1,8 @@
 """All about one attempt: what a person, a recording or the conformance corpus wants to see.
 
-In: a profile and a pod, before the decision is carried out. Out: an `Inspection` with every node's refusal, every plugin's
-score on every feasible node and the totals, worked out by the same plugins and the same cached answers as the decision.
+In: a profile and a pod, before the decision is carried out. Out: an `Inspection` with every node's refusal, every
+plugin's score on every feasible node and the totals, worked out by the same plugins and the same cached answers as
+the decision.
 """
 
 from __future__ import annotations
@@ -79,10 +80,8 @@ def _score(answers: Answers, rows: NDArray[np.intp], found: Inspection) -> None:
     totals = np.zeros(len(rows), np.int64)
     shares = {}
     for part in answers.scores:
-        if part.raw is None:
-            raw = part.plugin.score(answers.pod_class, nodes, part.pre_scored)
-        else:
-            raw = part.raw[rows]
+        cached = part.raw
+        raw = part.plugin.score(answers.pod_class, nodes, part.pre_scored) if cached is None else cached[rows]
         shares[part.plugin.name] = final_scores(answers, part, nodes, part.pre_scored, raw)
     for part, state in wide_scores(answers, nodes):
         raw = part.plugin.score(answers.pod_class, nodes, state)

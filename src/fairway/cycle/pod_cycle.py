@@ -1,8 +1,8 @@
 """One pod's cycle: which nodes fit, which is best, and what to do if none does.
 
-In: a profile and a pod. Out: a `Decision`; nothing in the cluster changes. The steps stand in the order they happen, as in
-kube-scheduler's schedule_one.go: pre-filters, the pod's own nominated node, filters (with nominated pods imagined in
-place), sampling, scores, choice; and on failure a diagnosis and the post-filters.
+In: a profile and a pod. Out: a `Decision`; nothing in the cluster changes. The steps stand in the order they happen,
+as in kube-scheduler's schedule_one.go: pre-filters, the pod's own nominated node, filters (with nominated pods
+imagined in place), sampling, scores, choice; and on failure a diagnosis and the post-filters.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ def decide(profile: Profile, pod: Pod) -> Decision:
         if row >= 0 and fits_on(profile, pod, row):
             return _decided(profile, pod, pod_class, row, Decision(pod, pod_class, Outcome.SCHEDULED, via="nominated"))
     crowded = nominated_rows(profile, pod)
+    refusals: Refusals = {}
     if not (crowded or answers.wide_filters or answers.restriction) and profile.sampler.takes_all:
-        mask, refusals = answers.mask, {}
+        mask = answers.mask
     else:
         mask, refusals = feasible_mask(profile, pod, answers, crowded)
         if not profile.sampler.takes_all:
@@ -49,9 +50,7 @@ def decide(profile: Profile, pod: Pod) -> Decision:
     return _choose(profile, pod, answers, mask, refusals)
 
 
-def _choose(
-    profile: Profile, pod: Pod, answers: Answers, mask: NDArray[np.bool_], refusals: Refusals
-) -> Decision:
+def _choose(profile: Profile, pod: Pod, answers: Answers, mask: NDArray[np.bool_], refusals: Refusals) -> Decision:
     """Score the feasible rows and take the best."""
     pod_class = answers.pod_class
     num_feasible = int(np.count_nonzero(mask))
@@ -64,10 +63,11 @@ def _choose(
     feasible = FeasibleNodes(profile.cluster, mask)
     wide = wide_scores(answers, feasible)
     if wide or answers.varying:
-        totals = answers.base[feasible.rows] + answers.constant
+        numbers = feasible.numbers
+        totals = answers.base[numbers] + answers.constant
         add_scores(answers, feasible, wide, totals)
         best = totals.max()
-        rows = feasible.rows[totals == best]
+        rows = numbers[totals == best]
         score = int(best)
     else:
         ranked = answers.ranked if mask is answers.mask else np.where(mask, answers.base[: len(mask)], -1)

@@ -1,9 +1,10 @@
 """Preemption: which less important pods would have to go, and from which node.
 
-In: a failed attempt. Out: candidates (nodes that would fit without some of their pods), the best of them, and the words that
-join the message. For each node all less important pods are imagined gone; if the pod then fits, they are let back one by
-one, those whose disruption budget would be violated first, the most important first, and who does not fit any more is a
-victim. Nodes are judged together wherever no plugin looks beyond a node. Called through `FailedAttempt.preempt`.
+In: a failed attempt. Out: candidates (nodes that would fit without some of their pods), the best of them, and the
+words that join the message. For each node all less important pods are imagined gone; if the pod then fits, they are
+let back one by one, those whose disruption budget would be violated first, the most important first, and who does not
+fit any more is a victim. Nodes are judged together wherever no plugin looks beyond a node. Called through
+`FailedAttempt.preempt`.
 """
 
 from __future__ import annotations
@@ -79,9 +80,7 @@ def evaluate(
     best = _best(profile, candidates)
     row = profile.tie_breaker.choose(np.array([candidate.row for candidate in best], np.intp))
     chosen = next(candidate for candidate in best if candidate.row == row)
-    cleared = tuple(
-        other for other in profile.cluster.nominations.on(names[row]) if other.priority < pod.priority
-    )
+    cleared = tuple(other for other in profile.cluster.nominations.on(names[row]) if other.priority < pod.priority)
     result = PostFilterResult(None, chosen, tuple(candidates))
     return Evaluation(result, attempted, len(best), names[row], cleared)
 
@@ -146,7 +145,11 @@ def _batches(
     """Rows that can be judged together, and those that need to be judged alone."""
     if answers.hooked:
         return [int(row) for row in rows]
-    crowded = {row for row in rows.tolist() if rivals(profile, pod, names[row])} if len(profile.cluster.nominations) else set()
+    crowded = (
+        {row for row in rows.tolist() if rivals(profile, pod, names[row])}
+        if len(profile.cluster.nominations)
+        else set()
+    )
     together = np.array([row for row in rows.tolist() if row not in crowded], np.intp)
     return [*([together] if len(together) else []), *sorted(crowded)]
 
@@ -194,9 +197,7 @@ def _judge_together(
     ]
 
 
-def _judge_alone(
-    profile: Profile, pod: Pod, answers: Answers, row: int, statuses: Diagnosis
-) -> list[Candidate]:
+def _judge_alone(profile: Profile, pod: Pod, answers: Answers, row: int, statuses: Diagnosis) -> list[Candidate]:
     """One row, with the plugins that look further told about every pod that goes or comes back."""
     potential = _less_important(profile, pod, row)
     victims: list[Pod] = []

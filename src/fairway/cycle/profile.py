@@ -1,15 +1,16 @@
 """A profile: the plugins of one scheduler name, ready to judge pods of one cluster.
 
-In: a `ProfileConfig` (from KubeSchedulerConfiguration) and a registry of plugins. Out: a `Profile`, with which everything is
-done that concerns one pod: `gate` (may it be tried?), `decide` (where to?), `assume` (so be it), `inspect` (why?).
-The scheduler loop, `try` and the conformance runner all use it in the same way.
+In: a `ProfileConfig` (from KubeSchedulerConfiguration) and a registry of plugins. Out: a `Profile`, with which
+everything is done that concerns one pod: `gate` (may it be tried?), `decide` (where to?), `assume` (so be it),
+`inspect` (why?). The scheduler loop, `try` and the conformance runner all use it in the same way.
 """
 
 from __future__ import annotations
 
-import random
+import random  # noqa: TID251 - for seeded generators only, which draw one number faster than numpy's
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+
 from fairway.cluster import Cluster, PodClass
 from fairway.cycle import feasibility, inspection, pod_cycle
 from fairway.cycle.answers import Answers
@@ -29,27 +30,29 @@ class Profile:
 
     def __init__(
         self,
-        name: str,
+        config: ProfileConfig,
         cluster: Cluster,
-        plugins: Mapping[str, Plugin],
-        points: Mapping[str, Sequence[str]],
-        weights: Mapping[str, int],
-        sampler: Sampler,
-        tie_breaker: TieBreaker,
-        now: Callable[[], float],
-        generator: random.Random,
+        *,
+        tie_break: TieBreak = "random",
+        seed: int | None = None,
+        now: Callable[[], float] = float,
+        sampling: Sampling | None = None,
         caching: bool = True,
     ) -> None:
+        """`now` is asked when a running pod does not say since when; `sampling` and `seed` override the config's."""
+        plugins = {name: _make(name, config, cluster) for name in config.entries}
+        points = config.points
+
         def at(point: str) -> list[Plugin]:
             return [plugins[name] for name in points.get(point, ())]
 
-        self.name = name
+        self.name = config.scheduler_name
         self.cluster = cluster
-        self.weights = dict(weights)
-        self.sampler = sampler
-        self.tie_breaker = tie_breaker
+        self.weights = dict(config.weights)
         self.now = now
-        self.random = generator
+        self.random = random.Random(config.seed if seed is None else seed)
+        self.sampler = Sampler(cluster, sampling or config.sampling, config.percentage_of_nodes_to_score, self.random)
+        self.tie_breaker = TieBreaker(cluster, tie_break, self.random)
         self.pre_enqueues = at("preEnqueue")
         self.filters = at("filter")
         listed = at("preFilter")
@@ -62,7 +65,7 @@ class Profile:
         self.queue_sort = next(iter(points.get("queueSort", ())), "")
         used = [*self.pre_enqueues, *self.pre_filters, *self.filters, *self.post_filters, *self.scores]
         self.plugins: list[Plugin] = list(dict.fromkeys([*used, *self.reserves, *self.permits]))
-        self._by_name = dict(plugins)
+        self._by_name = plugins
         self._apart = any(plugin.per_pod for plugin in self.plugins)
         self._caching = caching
         self._answers: OrderedDict[PodClass, Answers] = OrderedDict()
@@ -150,34 +153,6 @@ class Profile:
         for plugin in reversed(self.reserves):
             plugin.unreserve(pod, pod_class, row)
         self.cluster.forget(pod.metadata.uid)
-
-
-def build_profile(
-    config: ProfileConfig,
-    cluster: Cluster,
-    *,
-    tie_break: TieBreak = "random",
-    seed: int | None = None,
-    now: Callable[[], float] = float,
-    sampling: Sampling | None = None,
-    caching: bool = True,
-) -> Profile:
-    """A profile as configured. `now` is asked when a running pod does not say since when; the default says 0."""
-    generator = random.Random(config.seed if seed is None else seed)  # noqa: TID251, S311 - the seeded generator itself
-    plugins = {name: _make(name, config, cluster) for name in config.entries}
-    percentage = config.percentage_of_nodes_to_score
-    return Profile(
-        config.scheduler_name,
-        cluster,
-        plugins,
-        config.points,
-        config.weights,
-        Sampler(cluster, sampling or config.sampling, percentage, generator),
-        TieBreaker(cluster, tie_break, generator),
-        now,
-        generator,
-        caching,
-    )
 
 
 def _make(name: str, config: ProfileConfig, cluster: Cluster) -> Plugin:

@@ -1,13 +1,14 @@
 """Which of the feasible nodes are scored, and which of the best is taken.
 
 In: the rows that fit. Out: the rows to score, and the choice among those with the highest total. `all` scores every
-feasible node; `kube` stops as kube-scheduler does once enough were found, scanning a zone-interleaved list from where the
-last scan ended; `two-choices` scores two feasible nodes drawn at random. Randomness comes from a seeded generator only.
+feasible node; `kube` stops as kube-scheduler does once enough were found, scanning a zone-interleaved list from where
+the last scan ended; `two-choices` scores two feasible nodes drawn at random. Randomness comes from a seeded generator
+only.
 """
 
 from __future__ import annotations
 
-import random
+import random  # noqa: TID251 - the type of the seeded generator that is passed in
 from typing import Literal
 
 import numpy as np
@@ -51,8 +52,8 @@ class Sampler:
     def takes_all(self) -> bool:
         """Will every feasible node be scored, whatever happens?"""
         return self.strategy == "all" or (
-            self.strategy == "kube" and num_feasible_to_find(self._cluster.nodes.num_alive, self._percentage)
-            >= self._cluster.nodes.num_alive
+            self.strategy == "kube"
+            and num_feasible_to_find(self._cluster.nodes.num_alive, self._percentage) >= self._cluster.nodes.num_alive
         )
 
     def reduce(self, mask: NDArray[np.bool_], num_looked_at: int) -> NDArray[np.bool_]:

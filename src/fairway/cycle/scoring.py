@@ -1,7 +1,8 @@
 """Scores of the feasible nodes: normalised, weighted, added up.
 
 In: a class's answers and the feasible rows. Out: totals, and, for those who ask why, every plugin's share. Node-local
-scores that need no normalising are already summed in the answers; here come those that depend on which nodes are feasible.
+scores that need no normalising are already summed in the answers; here come those that depend on which nodes are
+feasible.
 """
 
 from __future__ import annotations
@@ -46,9 +47,7 @@ def wide_scores(answers: Answers, feasible: Nodes) -> list[tuple[Part, Any]]:
     return prepared
 
 
-def add_scores(
-    answers: Answers, feasible: Nodes, wide: list[tuple[Part, Any]], totals: NDArray[np.int64]
-) -> None:
+def add_scores(answers: Answers, feasible: Nodes, wide: list[tuple[Part, Any]], totals: NDArray[np.int64]) -> None:
     """Add what varying and wide plugins give to `totals`, in place."""
     for part in answers.varying:
         totals += final_scores(answers, part, feasible, part.pre_scored, part.raw[feasible.rows])  # type: ignore[index]

@@ -1,6 +1,7 @@
 """DefaultPreemption: make room for a pod by removing less important ones.
 
-The search itself is `fairway.cycle.preemption`, reached through the attempt; this plugin brings the arguments and the words.
+The search itself is `fairway.cycle.preemption`, reached through the attempt; this plugin brings the arguments and the
+words.
 """
 
 from __future__ import annotations
@@ -43,9 +44,7 @@ class DefaultPreemption(Plugin):
 
     def post_filter(self, attempt: Attempt) -> PostFilterResult:
         """Find the node that is cheapest to clear."""
-        result = attempt.preempt(
-            self._limits.min_candidate_nodes_percentage, self._limits.min_candidate_nodes_absolute
-        )
+        result = attempt.preempt(self._limits.min_candidate_nodes_percentage, self._limits.min_candidate_nodes_absolute)
         if result.refusal is None:
             return result
         words = ", ".join(result.refusal.reasons)

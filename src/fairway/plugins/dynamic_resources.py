@@ -1,7 +1,8 @@
 """DynamicResources: device claims (resource.k8s.io). Not supported yet, and said so.
 
-A pod without claims passes, with the same words in failure messages as kube-scheduler's. A pod that uses resource claims is
-refused on every node with a reason that says that Fairway can not allocate devices yet; nothing is ever half-allocated.
+A pod without claims passes, with the same words in failure messages as kube-scheduler's. A pod that uses resource
+claims is refused on every node with a reason that says that Fairway can not allocate devices yet; nothing is ever
+half-allocated.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """NodeDeclaredFeatures: a pod that needs a node feature runs only where the kubelet declares it.
 
-Which features a spec needs is known for v1.36: RestartAllContainersOnContainerExits and UserNamespacesHostNetworkSupport.
+Which features a spec needs is known for v1.36: RestartAllContainersOnContainerExits and
+UserNamespacesHostNetworkSupport.
 """
 
 from __future__ import annotations

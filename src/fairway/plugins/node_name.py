@@ -23,7 +23,8 @@ class NodeName(Plugin):
         name = pod.spec.node_name
         if not name:
             return np.ones(len(nodes), bool)
-        return nodes.numbers == nodes.table.row_of.get(name, -1)
+        is_named: NDArray[np.bool_] = nodes.numbers == nodes.table.row_of.get(name, -1)
+        return is_named
 
     def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal:
         """There is one reason."""

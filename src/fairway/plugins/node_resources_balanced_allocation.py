@@ -1,7 +1,7 @@
 """NodeResourcesBalancedAllocation: better where the pod evens out how full a node's resources are.
 
-The score compares the spread of used fractions with and without the pod: 50 + (50 + after - before) / 2, about 75 when the
-pod changes nothing. Real requests count; pods that request none of the resources are not scored.
+The score compares the spread of used fractions with and without the pod: 50 + (50 + after - before) / 2, about 75
+when the pod changes nothing. Real requests count; pods that request none of the resources are not scored.
 """
 
 from __future__ import annotations
@@ -42,13 +42,12 @@ class NodeResourcesBalancedAllocation(Plugin):
             capacity, requested = table.allocatable[index], table.requested[index]  # (num_rows, num_scored)
         has = None if state.all_counted and capacity.all() else (capacity != 0) & state.counted
         with_pod, without = balance(requested + state.both, capacity, has)
-        return SCORES[with_pod - without]
+        scores: NDArray[np.int64] = SCORES[with_pod - without]
+        return scores
 
 
-def balance(
-    used: NDArray[np.int64], capacity: NDArray[np.int64], has: NDArray[np.bool_] | None
-) -> NDArray[np.int64]:
-    """(1 - standard deviation of the used fractions) × 100, cut to an integer. `used`: (num_cases, num_rows, num_scored)."""
+def balance(used: NDArray[np.int64], capacity: NDArray[np.int64], has: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    """(1 - standard deviation of the used fractions) × 100, cut; `used` is (num_cases, num_rows, num_scored)."""
     if has is None and used.shape[2] == 2:
         fractions = np.minimum(used / capacity, 1.0)
         deviation = np.abs((fractions[:, :, 0] - fractions[:, :, 1]) / 2)

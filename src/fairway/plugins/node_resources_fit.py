@@ -1,13 +1,15 @@
 """NodeResourcesFit: a node must have room for what the pod requests; more (or less) room makes it better.
 
-Filtering counts real requests. Scoring counts at least 100m CPU and 200 MiB for every container that requests nothing, by
-one of three strategies: LeastAllocated (spread out), MostAllocated (pack), RequestedToCapacityRatio (a curve).
+Filtering counts real requests. Scoring counts at least 100m CPU and 200 MiB for every container that requests
+nothing, by one of three strategies: LeastAllocated (spread out), MostAllocated (pack), RequestedToCapacityRatio (a
+curve).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +69,8 @@ class NodeResourcesFit(Plugin):
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Demand) -> NDArray[np.bool_]:
         """Nodes with enough of everything left."""
-        return (self._free(nodes, state) >= state.amounts).all(axis=1)
+        enough: NDArray[np.bool_] = np.all(self._free(nodes, state) >= state.amounts, axis=1)
+        return enough
 
     def explain(self, pod: PodClass, nodes: Nodes, state: Demand) -> Sequence[Refusal]:
         """Every resource that is short; hopeless where the node would be too small even if it were empty."""
@@ -116,9 +119,11 @@ class NodeResourcesFit(Plugin):
         else:
             return self._ratio(requested, capacity, has)
         if has is None:
-            return (each @ self._weights) // self._total_weight
-        weights = has * self._weights
-        return (each * weights).sum(axis=1) // np.maximum(weights.sum(axis=1), 1)
+            mean: NDArray[np.int64] = (each @ self._weights) // self._total_weight
+        else:
+            weights = has * self._weights
+            mean = (each * weights).sum(axis=1) // np.maximum(weights.sum(axis=1), 1)
+        return mean
 
     def _requested_with(self, nodes: Nodes, state: Shares) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """What the nodes have, and what would be requested with the pod there, as scoring counts it."""
@@ -142,7 +147,8 @@ class NodeResourcesFit(Plugin):
         weights = counts * self._weights
         total = weights.sum(axis=1)
         mean = (each * weights).sum(axis=1) / np.maximum(total, 1)
-        return np.floor(mean + 0.5).astype(np.int64)
+        rounded: NDArray[np.int64] = np.floor(mean + 0.5).astype(np.int64)
+        return rounded
 
     def _curve(self, utilisation: NDArray[np.int64]) -> NDArray[np.int64]:
         """Piecewise linear between the points of the shape, in integers."""
@@ -150,7 +156,7 @@ class NodeResourcesFit(Plugin):
         assert ratio is not None
         points = [(point.utilization, point.score * 10) for point in ratio.shape]
         scores = np.full(utilisation.shape, points[-1][1], np.int64)
-        for (x0, y0), (x1, y1) in reversed(list(zip(points, points[1:], strict=False))):
+        for (x0, y0), (x1, y1) in reversed(list(itertools.pairwise(points))):
             rise = (y1 - y0) * (utilisation - x0)
             along = y0 + np.sign(rise) * (np.abs(rise) // (x1 - x0))  # truncates toward zero
             scores = np.where(utilisation <= x1, along, scores)

@@ -1,10 +1,11 @@
 """Which volumes and which nodes go together: the vectorised half of VolumeBinding.
 
 In: claims and rows. Out: per claim and row the volume it would be bound to there (`match_claims`), and the rows on
-which a volume could be made for it (`provisioning`). A claim takes the volume that already points at it, else the
-smallest free one whose node affinity the node meets and that no earlier claim of the pod took. Volumes of local
-disks, thousands with one label each, are looked up by label value; all other affinities are judged once for all rows.
-Matches component-helpers v0.36.4 `storage/volume/pv_helpers.go` and kube-scheduler 1.36.4 `volumebinding/binder.go`.
+which a volume could be made for it (`allowed_mask`, `capacity_mask`). A claim takes the volume that already points at
+it, else the smallest free one whose node affinity the node meets and that no earlier claim of the pod took. Volumes
+of local disks, thousands with one label each, are looked up by label value; all other affinities are judged once for
+all rows. Matches component-helpers v0.36.4 `storage/volume/pv_helpers.go` and kube-scheduler 1.36.4
+`volumebinding/binder.go`.
 """
 
 from __future__ import annotations

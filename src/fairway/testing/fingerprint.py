@@ -1,8 +1,8 @@
 """The whole content of a cluster, in comparable pieces.
 
 In: a cluster. Out: `fingerprint(cluster)`, one entry for each thing that a reader of its tables can see, under a name
-that says which. Two equal fingerprints: nobody could tell the clusters apart. Columns nobody has asked for yet, row numbers
-of slots, and how far the journals have run do not count.
+that says which. Two equal fingerprints: nobody could tell the clusters apart. Columns nobody has asked for yet, row
+numbers of slots, and how far the journals have run do not count.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Does a plugin keep its word? The check that every built-in plugin passes, for everybody's plugins.
 
 In: a plugin class, or a plugin. Out: nothing, or an `AssertionError` that says which rule of `fairway.plugin` it
-breaks, for which pod and node, and what to declare or return instead. The plugin is tried on generated situations (and dead
-rows); pass `Situation`s of your own if it reacts to labels or resources that those do not have.
-The rules that need the cluster to change are in `fairway.testing.change_rules`.
+breaks, for which pod and node, and what to declare or return instead. The plugin is tried on generated situations
+(and dead rows); pass `Situation`s of your own if it reacts to labels or resources that those do not have. The rules
+that need the cluster to change are in `fairway.testing.change_rules`.
 """
 
 from __future__ import annotations

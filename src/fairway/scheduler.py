@@ -1,0 +1,261 @@
+"""The story: observe → next → decide → assume → bind → record.
+
+In: events from the world (`observe`), and time, which passes in the world. Out: what the scheduler wants done, told to
+the same world: bind this pod there, evict that one, report why a third has to wait. `live/` and `sim/` are worlds; the
+loop does not know which it serves. Synchronous and single-threaded: same events at the same times, same decisions.
+
+Reading order is the order of things: `observe` takes events in, `step` tries one pod, `_try` tells the attempt,
+`_place` and `_fail` how it ends, `binding_failed` what happens when the world refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from fairway.cluster import Action, Change, Cluster, ClusterEvent, Event, Resource, Verb
+from fairway.cycle import Configuration, Decision, Outcome, Profile
+from fairway.cycle.diagnosis import Diagnosis
+from fairway.cycle.sampling import TieBreak
+from fairway.model import Pod
+from fairway.plugin import Code, Refusal, Wait
+from fairway.queue import Observer, QueuedPod, QueueRules, QueueSettings, SchedulingQueue, profile_name
+
+
+class World(Protocol):
+    """Where decisions take effect: a real cluster or a simulated one. Its answers come back as events."""
+
+    def now(self) -> float:
+        """The time in seconds; never less than before."""
+
+    def bind(self, pod: Pod, node: str) -> None:
+        """Make it so. A pod event with the node confirms it; `Scheduler.binding_failed` takes it back."""
+
+    def evict(self, victim: Pod, preemptor: Pod) -> None:
+        """Remove a pod to make room for a more important one. A pod event tells when it is gone."""
+
+    def report(self, decision: Decision) -> None:
+        """Tell people: the pod's condition and an event, with `decision.message`."""
+
+
+@dataclass(slots=True)
+class Held:
+    """A decided pod that a permit plugin holds back."""
+
+    queued: QueuedPod
+    decision: Decision
+    plugin: str
+    deadline: float
+
+
+Recorder = Callable[[Decision, float], None]
+
+
+class Scheduler:
+    """One scheduler: its profiles, its queue and its view of the cluster."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        world: World,
+        *,
+        cluster: Cluster | None = None,
+        tie_break: TieBreak = "random",
+        record: Recorder | None = None,
+        watch_queue: Observer | None = None,
+    ) -> None:
+        self.world = world
+        self.cluster = cluster or Cluster()
+        self.profiles: Mapping[str, Profile] = {
+            profile.scheduler_name: Profile(profile, self.cluster, tie_break=tie_break, now=world.now)
+            for profile in configuration.profiles
+        }
+        self.queue = SchedulingQueue(
+            {name: QueueRules.of(profile.plugins) for name, profile in self.profiles.items()},
+            world,
+            settings=QueueSettings(
+                initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
+                max_backoff_seconds=configuration.pod_max_backoff_seconds,
+            ),
+            nominations=self.cluster.nominations,
+            observer=watch_queue,
+        )
+        self.held: dict[str, Held] = {}  # by pod uid
+        self._record = record
+        self._bound: dict[str, tuple[QueuedPod, Decision]] = {}  # by pod uid: bound by us, not yet confirmed
+
+    # -- observe -----------------------------------------------------------------------------------------------------
+
+    def observe(self, event: Event) -> None:
+        """Something happened in the world."""
+        item = event.object
+        if isinstance(item, Pod) and not item.spec.node_name and not item.is_finished:
+            self._observe_waiting(item, event.verb is Verb.DELETED)
+            return
+        if isinstance(item, Pod):
+            self._bound.pop(item.metadata.uid, None)
+            if item.metadata.uid in self.queue:
+                self.queue.delete(item)  # somebody bound it; not necessarily us
+        self.queue.move(self.cluster.apply(event))
+
+    def _observe_waiting(self, pod: Pod, gone: bool) -> None:
+        """A pod without a node came, changed or went."""
+        uid = pod.metadata.uid
+        if not self.queue.serves(pod):
+            return
+        if not gone:
+            if uid not in self.cluster.pods.by_uid:  # else we have decided already: the binding is under way
+                self.queue.update(None, pod)
+            return
+        self.queue.delete(pod)
+        if uid in self.held:
+            self._release(self.held.pop(uid).decision)
+        elif uid in self._bound:
+            self._release(self._bound.pop(uid)[1])
+        elif pod.status.nominated_node_name:
+            # Less important pods treated it as if it were there already: its node has room again.
+            self.queue.move((_left(pod),), only=lambda other: other.priority <= pod.priority)
+
+    # -- next --------------------------------------------------------------------------------------------------------
+
+    def step(self) -> Decision | None:
+        """Try the next pod that is ready; None if none is ready now (ask `next_wakeup` when to come back)."""
+        self._end_waits()
+        queued = self.queue.pop()
+        return None if queued is None else self._try(queued)
+
+    def run_until_idle(self) -> list[Decision]:
+        """Try pods until none is ready at this instant."""
+        decisions = []
+        while (decision := self.step()) is not None:
+            decisions.append(decision)
+        return decisions
+
+    def next_wakeup(self) -> float | None:
+        """When there may be something to do without a new event; None if never."""
+        times = [held.deadline for held in self.held.values()]
+        wakeup = self.queue.next_wakeup()
+        return min([*times, *([] if wakeup is None else [wakeup])], default=None)
+
+    # -- decide ------------------------------------------------------------------------------------------------------
+
+    def _try(self, queued: QueuedPod) -> Decision:
+        """One attempt, from decision to binding or back into the queue."""
+        pod = queued.pod
+        profile = self.profiles[queued.profile]
+        if pod.is_terminating:
+            words = f"skip schedule deleting pod: {pod.key}"
+            decision = Decision(pod, profile.classify(pod), Outcome.ERROR, error=words)
+            self.queue.done(pod.metadata.uid)
+            self.world.report(decision)
+            return decision
+        decision = profile.decide(pod)
+        if decision.outcome is Outcome.SCHEDULED:
+            self._place(profile, queued, decision)
+        else:
+            self._fail(queued, decision)
+        if self._record is not None:
+            self._record(decision, self.world.now())
+        return decision
+
+    # -- assume, permit, bind ----------------------------------------------------------------------------------------
+
+    def _place(self, profile: Profile, queued: QueuedPod, decision: Decision) -> None:
+        """A node was found: assume the pod there, and bind it unless a plugin objects or wants to wait."""
+        pod, row = decision.pod, decision.row
+        refused = profile.reserve(pod, decision.pod_class, row)
+        if refused is None:
+            answer = profile.permit(pod, decision.pod_class, row)
+            if answer is None:
+                self._bind(queued, decision)
+                return
+            plugin, verdict = answer
+            if isinstance(verdict, Wait):
+                deadline = self.world.now() + verdict.timeout_seconds
+                self.held[pod.metadata.uid] = Held(queued, decision, plugin, deadline)
+                return
+            refused = (plugin, verdict)
+        self._refuse(queued, decision, *refused)
+
+    def _bind(self, queued: QueuedPod, decision: Decision) -> None:
+        self.queue.done(queued.uid)
+        self._bound[queued.uid] = (queued, decision)
+        self.world.bind(decision.pod, decision.node)
+
+    def allow(self, uid: str) -> None:
+        """A permit plugin lets a held pod go."""
+        held = self.held.pop(uid)
+        self._bind(held.queued, held.decision)
+
+    def reject(self, uid: str, refusal: Refusal) -> None:
+        """A permit plugin refuses a held pod after all."""
+        held = self.held.pop(uid)
+        self._release(held.decision)
+        self._refuse(held.queued, held.decision, held.plugin, refusal)
+
+    def _end_waits(self) -> None:
+        now = self.world.now()
+        for uid in [uid for uid, held in self.held.items() if held.deadline <= now]:
+            words = f"rejected due to timeout after waiting at plugin {self.held[uid].plugin}"
+            self.reject(uid, Refusal((words,)))
+
+    # -- back into the queue -----------------------------------------------------------------------------------------
+
+    def _refuse(self, queued: QueuedPod, decision: Decision, plugin: str, refusal: Refusal) -> None:
+        """Reserve or permit said no to the chosen node: a failure that knows of this one node only."""
+        diagnosis = Diagnosis(1, 1)
+        diagnosis.refuse(plugin, np.array([0], np.intp), refusal)
+        decision.outcome = Outcome.ERROR if refusal.code is Code.ERROR else Outcome.UNSCHEDULABLE
+        decision.error = ", ".join(refusal.reasons) if refusal.code is Code.ERROR else ""
+        decision.diagnosis, decision.unschedulable_plugins = diagnosis, frozenset({plugin})
+        self._fail(queued, decision)
+
+    def _fail(self, queued: QueuedPod, decision: Decision) -> None:
+        """No node, for now: wait for something that helps, and make room if preemption found a way."""
+        pod, preemption = decision.pod, decision.preemption
+        self.queue.requeue_failed(queued, decision.unschedulable_plugins, error=decision.outcome is Outcome.ERROR)
+        if preemption is not None and preemption.chosen is not None:
+            self.queue.nominate(pod, preemption.nominated_node)
+        elif preemption is None or preemption.clear_nomination or decision.outcome is Outcome.ERROR:
+            self.queue.nominate(pod, "")
+        else:
+            self.queue.nominate(pod, None)
+        self.world.report(decision)
+        if preemption is not None and preemption.chosen is not None:
+            for other in preemption.cleared:
+                self.queue.nominate(other, "")
+            for victim in preemption.chosen.victims:
+                self._evict(victim, pod)
+
+    def _evict(self, victim: Pod, preemptor: Pod) -> None:
+        """A victim that is not bound yet is simply not bound; any other has to be removed by the world."""
+        uid = victim.metadata.uid
+        if uid in self.held:
+            self.reject(uid, Refusal((f"preempted by pod {preemptor.key}",)))
+        else:
+            self.world.evict(victim, preemptor)
+
+    def binding_failed(self, pod: Pod, why: str) -> None:
+        """The world refused a binding: take the decision back and try again after a back-off."""
+        found = self._bound.pop(pod.metadata.uid, None)
+        if found is None:
+            return  # confirmed or deleted meanwhile
+        queued, decision = found
+        self._release(decision)
+        decision.outcome, decision.error = Outcome.ERROR, why
+        self._fail(queued, decision)
+
+    def _release(self, decision: Decision) -> None:
+        """Give the room back, which may help others."""
+        pod = decision.pod
+        self.profiles[profile_name(pod)].release(pod, decision.pod_class, decision.row)
+        spec = msgspec.structs.replace(pod.spec, node_name=decision.node)
+        self.queue.move((_left(msgspec.structs.replace(pod, spec=spec)),))
+
+
+def _left(pod: Pod) -> Change:
+    return Change(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), pod, None)
