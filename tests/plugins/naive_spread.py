@@ -160,7 +160,9 @@ def naive_scores(
         for name in judged:
             node = world.nodes[name]
             if rule.key in node.metadata.labels:
-                count = _matching(world, rule, pod, node) if rule.key == HOST else counts[node.metadata.labels[rule.key]]
+                count = (
+                    _matching(world, rule, pod, node) if rule.key == HOST else counts[node.metadata.labels[rule.key]]
+                )
                 raw[name] += count * weight + float(rule.constraint.max_skew - 1)
     rounded = {name: math.floor(score + 0.5) for name, score in raw.items()}
     highest, lowest = max(rounded.values(), default=0), min(rounded.values(), default=0)

@@ -9,19 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.cluster import Action, Change, ClusterEvent, Resource
-from fairway.model import Pod
+from fairway.model import Node, Pod
 from fairway.model.scheduler_args import InterPodAffinityArgs
 from fairway.plugin import SKIP
 from fairway.plugins.inter_pod_affinity import InterPodAffinity
 from tests.plugins.naive_affinity import NOT_APART, NOT_NEAR, SHUNNED, naive_scores, naive_verdicts, placement
 from tests.plugins.topology_world import (
     HOST,
+    LABELS,
+    NAMES,
+    SELECTORS,
     ZONE,
     Json,
     World,
     namespace,
     node,
     pod,
+    random_nodes,
     scores,
     verdicts,
     zoned,
@@ -136,7 +140,10 @@ NOWHERE = dict.fromkeys(ANYWHERE, NOT_NEAR)
             id="affinity is named before anti-affinity",
         ),
         pytest.param(
-            [pod("w", WEB, on="a1", namespace="other")], pod("p", affinity=apart(term())), ANYWHERE, id="own namespace only"
+            [pod("w", WEB, on="a1", namespace="other")],
+            pod("p", affinity=apart(term())),
+            ANYWHERE,
+            id="own namespace only",
         ),
         pytest.param(
             [pod("w", WEB, on="a1", namespace="other")],
@@ -162,9 +169,7 @@ NOWHERE = dict.fromkeys(ANYWHERE, NOT_NEAR)
                 "p",
                 affinity=apart(
                     term(
-                        namespaceSelector={
-                            "matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["y"]}]
-                        },
+                        namespaceSelector={"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["y"]}]},
                         key=HOST,
                     )
                 ),
@@ -173,7 +178,14 @@ NOWHERE = dict.fromkeys(ANYWHERE, NOT_NEAR)
             id="a selector that no labels satisfy means all namespaces, even one it excludes",
         ),
         pytest.param(
-            [pod("w", on="a1", namespace="other", affinity=apart(term(namespaceSelector={"matchLabels": {"team": "x"}})))],
+            [
+                pod(
+                    "w",
+                    on="a1",
+                    namespace="other",
+                    affinity=apart(term(namespaceSelector={"matchLabels": {"team": "x"}})),
+                )
+            ],
             pod("p", WEB),
             {**ANYWHERE, "a1": SHUNNED, "a2": SHUNNED},
             id="a running pod's term finds the incoming pod by its namespace's labels",
@@ -409,25 +421,23 @@ def test_node_events(affinity: Json, old: Any, new: Any, helps: bool) -> None:
 
 # -- agreement with the loop -------------------------------------------------------------------------------------------
 
-LABELS = st.fixed_dictionaries({}, optional={"app": st.sampled_from("ab"), "tier": st.sampled_from(["1", "2"])})
-SELECTORS = st.one_of(
-    LABELS.map(lambda labels: {"matchLabels": labels}),
-    st.sampled_from(["In", "NotIn"]).map(
-        lambda op: {"matchExpressions": [{"key": "app", "operator": op, "values": ["a"]}]}
-    ),
+WHERE = st.sampled_from(
+    [
+        {},
+        {},
+        {"namespaces": ["other"]},
+        {"namespaces": ["default", "unknown"]},
+        {"namespaceSelector": {}},
+        {"namespaceSelector": {"matchLabels": {"team": "x"}}},
+        {"namespaceSelector": {"matchLabels": {"team": "x"}}, "namespaces": ["default"]},
+        {"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}},
+    ]
 )
-AMONG = st.one_of(
-    st.just({}),
-    st.just({"matchLabels": {"team": "x"}}),
-    st.just({"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}),
-)
-TERMS = st.fixed_dictionaries(
-    {"topologyKey": st.sampled_from([ZONE, HOST, "rack"])},
-    optional={
-        "labelSelector": SELECTORS,
-        "namespaces": st.lists(st.sampled_from(["default", "other", "unknown"]), max_size=2),
-        "namespaceSelector": AMONG,
-    },
+TERMS = st.builds(
+    lambda key, selector, where: {"topologyKey": key, "labelSelector": selector, **where},
+    st.sampled_from([ZONE, HOST, "rack"]),
+    SELECTORS | st.none(),
+    WHERE,
 )
 WEIGHTED = st.fixed_dictionaries({"weight": st.integers(1, 9), "podAffinityTerm": TERMS})
 SIDES = st.fixed_dictionaries(
@@ -437,28 +447,22 @@ SIDES = st.fixed_dictionaries(
         "preferredDuringSchedulingIgnoredDuringExecution": st.lists(WEIGHTED, max_size=2),
     },
 )
-AFFINITIES = st.one_of(
-    st.none(), st.fixed_dictionaries({}, optional={"podAffinity": SIDES, "podAntiAffinity": SIDES})
-)
-NAMES = [f"n{number}" for number in range(5)]
-RANDOM_NODES = st.builds(
-    node,
-    st.sampled_from(NAMES),
-    st.fixed_dictionaries(
-        {}, optional={ZONE: st.sampled_from(["a", "b", ""]), "rack": st.sampled_from("xy"), HOST: st.sampled_from(NAMES)}
-    ),
-)
+AFFINITIES = st.fixed_dictionaries({"podAffinity": SIDES, "podAntiAffinity": SIDES})
 PLACED = st.builds(
     pod,
     st.integers(0, 30).map(str),
     LABELS,
     on=st.sampled_from(NAMES),
     namespace=st.sampled_from(["default", "other", "unknown"]),
-    affinity=AFFINITIES,
+    affinity=AFFINITIES | st.none(),
     terminating=st.sampled_from([False, False, False, True]),
 )
 INCOMING = st.builds(
-    pod, st.just("incoming"), LABELS, namespace=st.sampled_from(["default", "other", "unknown"]), affinity=AFFINITIES
+    pod,
+    st.just("incoming"),
+    LABELS,
+    namespace=st.sampled_from(["default", "other", "unknown"]),
+    affinity=AFFINITIES | st.none(),
 )
 SPACE = st.builds(
     namespace,
@@ -468,22 +472,24 @@ SPACE = st.builds(
 
 
 @given(
-    start=st.lists(RANDOM_NODES, min_size=2, max_size=5),
-    steps=st.lists(st.one_of(RANDOM_NODES, PLACED, PLACED, SPACE, st.integers(0, 40)), max_size=25),
-    pods=st.lists(INCOMING, min_size=1, max_size=3),
+    start=st.tuples(*(random_nodes([name]) for name in NAMES)),
+    crowd=st.lists(PLACED, max_size=10),
+    steps=st.lists(st.one_of(random_nodes(), PLACED, SPACE, st.integers(0, 20)), min_size=5, max_size=20),
+    pods=st.tuples(INCOMING, INCOMING),
     hard_weight=st.integers(0, 3),
     ignores_others=st.booleans(),
     data=st.data(),
 )
 def test_agrees_with_a_naive_loop(
-    start: list[Any],
+    start: tuple[Node, ...],
+    crowd: list[Pod],
     steps: list[Any],
-    pods: list[Pod],
+    pods: tuple[Pod, ...],
     hard_weight: int,
     ignores_others: bool,
     data: st.DataObject,
 ) -> None:
-    world = World(start)
+    world = World([*start, *crowd])
     args = InterPodAffinityArgs(
         hard_pod_affinity_weight=hard_weight, ignore_preferred_terms_of_existing_pods=ignores_others
     )

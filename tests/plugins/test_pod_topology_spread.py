@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.cluster import Action, Change, ClusterEvent, Resource
-from fairway.model import Pod, TopologySpreadConstraint
+from fairway.model import Node, Pod, TopologySpreadConstraint
 from fairway.model.scheduler_args import PodTopologySpreadArgs
 from fairway.plugin import SKIP, Code, Refusal
 from fairway.plugins.pod_topology_spread import PodTopologySpread
@@ -17,12 +17,16 @@ from fairway.plugins.spread_constraints import SYSTEM_DEFAULTS
 from tests.plugins.naive_spread import UNEVEN, UNLABELLED, naive_scores, naive_verdicts
 from tests.plugins.topology_world import (
     HOST,
+    LABELS,
+    NAMES,
+    SELECTORS,
     ZONE,
     Json,
     World,
     named,
     node,
     pod,
+    random_nodes,
     scores,
     verdicts,
     zoned,
@@ -66,13 +70,22 @@ BELOW_NOTHING = {"a1": EVEN, "a2": EVEN, "b1": UNEVEN, "c1": UNEVEN}  # zone a a
         pytest.param([web("w", "a1")], pod("p", APP, spread=[hard()]), SKEWED, id="a zone ahead is refused whole"),
         pytest.param([web("w", "a1")], pod("p", APP, spread=[hard(skew=2)]), ANYWHERE, id="within a larger skew"),
         pytest.param(
-            [web("w", "a1")], pod("p", {"app": "other"}, spread=[hard()]), ANYWHERE, id="a pod that does not match itself"
+            [web("w", "a1")],
+            pod("p", {"app": "other"}, spread=[hard()]),
+            ANYWHERE,
+            id="a pod that does not match itself",
         ),
         pytest.param(
-            [web("w", "a1", namespace="other")], pod("p", APP, spread=[hard()]), ANYWHERE, id="other namespaces do not count"
+            [web("w", "a1", namespace="other")],
+            pod("p", APP, spread=[hard()]),
+            ANYWHERE,
+            id="other namespaces do not count",
         ),
         pytest.param(
-            [web("w", "a1", terminating=True)], pod("p", APP, spread=[hard()]), ANYWHERE, id="terminating pods do not count"
+            [web("w", "a1", terminating=True)],
+            pod("p", APP, spread=[hard()]),
+            ANYWHERE,
+            id="terminating pods do not count",
         ),
         pytest.param([web("w", "a1")], pod("p", APP, spread=[hard(labels=None)]), ANYWHERE, id="no selector: nobody"),
         pytest.param(
@@ -142,7 +155,10 @@ BELOW_NOTHING = {"a1": EVEN, "a2": EVEN, "b1": UNEVEN, "c1": UNEVEN}  # zone a a
             id="matchLabelKeys narrow the selector to the pod's own values",
         ),
         pytest.param(
-            [web("w", "a1"), web("x", "a1")], pod("p", APP, spread=[hard(labels={})]), ANYWHERE, id="empty selector counts 0"
+            [web("w", "a1"), web("x", "a1")],
+            pod("p", APP, spread=[hard(labels={})]),
+            ANYWHERE,
+            id="empty selector counts 0",
         ),
     ],
 )
@@ -252,7 +268,12 @@ def test_listed_defaults_may_be_hard_and_ignore_nodes_without_a_key() -> None:
     plugin = PodTopologySpread(world.cluster, PodTopologySpreadArgs(default_constraints=LISTED, defaulting_type="List"))
     assert verdicts(world, plugin, pod("p", APP)) == {**SKEWED, "bare": UNLABELLED}
     # 1 * ln(3 + 2) + 1 -> 3 on the crowded host, 1 elsewhere
-    assert scores(world, plugin, pod("p", APP), ["a1", "b1", "c1", "bare"]) == {"a1": 33, "b1": 100, "c1": 100, "bare": 0}
+    assert scores(world, plugin, pod("p", APP), ["a1", "b1", "c1", "bare"]) == {
+        "a1": 33,
+        "b1": 100,
+        "c1": 100,
+        "bare": 0,
+    }
     world.drop(world.workloads["Service", "s"])
     assert verdicts(world, plugin, pod("p", APP)) is None
 
@@ -344,20 +365,12 @@ def test_node_events(old: Any, new: Any, helps: bool) -> None:
 
 # -- agreement with the loop -------------------------------------------------------------------------------------------
 
-LABELS = st.fixed_dictionaries({}, optional={"app": st.sampled_from("ab"), "tier": st.sampled_from(["1", "2"])})
-SELECTORS = st.one_of(
-    st.none(),
-    LABELS.map(lambda labels: {"matchLabels": labels}),
-    st.sampled_from(["In", "NotIn"]).map(
-        lambda op: {"matchExpressions": [{"key": "app", "operator": op, "values": ["a"]}]}
-    ),
-)
 CONSTRAINTS = st.fixed_dictionaries(
     {
         "maxSkew": st.integers(1, 3),
         "topologyKey": st.sampled_from([ZONE, HOST, "rack"]),
         "whenUnsatisfiable": st.sampled_from(["DoNotSchedule", "ScheduleAnyway"]),
-        "labelSelector": SELECTORS,
+        "labelSelector": SELECTORS | st.none(),
     },
     optional={
         "nodeAffinityPolicy": st.sampled_from(["Honor", "Ignore"]),
@@ -371,15 +384,6 @@ CONSTRAINTS = st.fixed_dictionaries(
         else st.just(each)
     )
 )
-NAMES = [f"n{number}" for number in range(6)]
-NODES = st.builds(
-    node,
-    st.sampled_from(NAMES),
-    st.fixed_dictionaries(
-        {}, optional={ZONE: st.sampled_from(["a", "b", ""]), "rack": st.sampled_from("xy"), HOST: st.sampled_from(NAMES)}
-    ),
-    st.sampled_from(["", "", "gpu"]),
-)
 PLACED = st.builds(
     pod,
     st.integers(0, 30).map(str),
@@ -388,34 +392,47 @@ PLACED = st.builds(
     namespace=st.sampled_from(["default", "default", "other"]),
     terminating=st.sampled_from([False, False, False, True]),
 )
-INCOMING = st.builds(
+CONSTRAINED = st.builds(
     pod,
     st.just("incoming"),
     LABELS,
-    spread=st.lists(CONSTRAINTS, max_size=3, unique_by=lambda each: (each["topologyKey"], each["whenUnsatisfiable"])),
+    spread=st.lists(
+        CONSTRAINTS, min_size=1, max_size=3, unique_by=lambda each: (each["topologyKey"], each["whenUnsatisfiable"])
+    ),
     node_selector=st.sampled_from([None, None, {"rack": "x"}]),
     tolerates=st.sampled_from(["", "gpu"]),
+)
+OWNED = st.builds(
+    pod,
+    st.just("incoming"),
+    LABELS,
     owner=st.sampled_from([None, ("apps/v1", "ReplicaSet", "rs"), ("v1", "ReplicationController", "rc")]),
 )
 WORKLOADS = st.one_of(
     LABELS.map(lambda labels: named("Service", "one", spec={"selector": labels})),
     LABELS.map(lambda labels: named("Service", "two", spec={"selector": labels})),
     LABELS.map(lambda labels: named("ReplicationController", "rc", spec={"selector": labels})),
-    SELECTORS.map(lambda selector: named("ReplicaSet", "rs", spec={"selector": selector})),
+    (SELECTORS | st.none()).map(lambda selector: named("ReplicaSet", "rs", spec={"selector": selector})),
 )
 
 
 @given(
-    start=st.lists(NODES, min_size=2, max_size=6),
-    steps=st.lists(st.one_of(NODES, PLACED, WORKLOADS, st.integers(0, 40)), max_size=25),
-    pods=st.lists(INCOMING, min_size=1, max_size=3),
+    start=st.tuples(*(random_nodes([name]) for name in NAMES)),
+    crowd=st.lists(PLACED, min_size=5, max_size=15),
+    steps=st.lists(st.one_of(random_nodes(), PLACED, WORKLOADS, st.integers(0, 30)), min_size=5, max_size=25),
+    pods=st.tuples(CONSTRAINED, CONSTRAINED, OWNED),
     is_system=st.booleans(),
     data=st.data(),
 )
 def test_agrees_with_a_naive_loop(
-    start: list[Any], steps: list[Any], pods: list[Pod], is_system: bool, data: st.DataObject
+    start: tuple[Node, ...],
+    crowd: list[Pod],
+    steps: list[Any],
+    pods: tuple[Pod, ...],
+    is_system: bool,
+    data: st.DataObject,
 ) -> None:
-    world = World(start)
+    world = World([*start, *crowd])
     args = None if is_system else PodTopologySpreadArgs(default_constraints=LISTED, defaulting_type="List")
     defaults = SYSTEM_DEFAULTS if is_system else LISTED
     plugin = PodTopologySpread(world.cluster, args)

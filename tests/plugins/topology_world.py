@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 from fairway.cluster import Cluster, Event, Nodes, PodClass, Verb
 from fairway.model import Namespace, Node, Pod, ReplicaSet, ReplicationController, Service, StatefulSet
@@ -137,6 +138,33 @@ class World:
     def rows(self, names: Iterable[str]) -> Nodes:
         """A view of some nodes."""
         return Nodes(self.cluster, np.array([self.cluster.nodes.row_of[name] for name in names], np.intp))
+
+
+NAMES = [f"n{number}" for number in range(6)]
+LABELS = st.sampled_from([{"app": "a"}, {"app": "b"}, {"app": "a", "tier": "1"}, {"app": "a", "tier": "2"}, {}])
+SELECTORS = st.sampled_from(
+    [
+        {"matchLabels": {"app": "a"}},
+        {"matchLabels": {"app": "a"}},
+        {"matchLabels": {"app": "b"}},
+        {"matchLabels": {"tier": "1"}},
+        {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]},
+        {},
+    ]
+)
+
+
+@st.composite
+def random_nodes(draw: st.DrawFn, names: Sequence[str] = NAMES) -> Node:
+    """A node that mostly has all the labels, in few domains."""
+    name = draw(st.sampled_from(names))
+    labels = {
+        HOST: draw(st.sampled_from([name, name, name, None])),
+        ZONE: draw(st.sampled_from(["a", "a", "b", "b", "c", "", None])),
+        "rack": draw(st.sampled_from(["x", "x", "y", "y", None])),
+    }
+    present = {key: value for key, value in labels.items() if value is not None}
+    return node(name, present, draw(st.sampled_from(["", "", "gpu"])))
 
 
 Verdicts = dict[str, tuple[str, str] | None]

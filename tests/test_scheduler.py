@@ -1,0 +1,256 @@
+"""The loop against a small world that does what it is told, at once or when the test says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from fairway.cluster import Event, PodClass, Verb
+from fairway.cycle import Decision, Outcome, decode_configuration, default_configuration
+from fairway.cycle.plugin_entry import PluginEntry, implemented_points
+from fairway.model import Node, Pod
+from fairway.plugin import Plugin, Refusal, Wait
+from fairway.plugins.registry import REGISTRY
+from fairway.queue import Place
+from fairway.scheduler import Scheduler
+from fairway.testing import FakeClock, node, pod
+
+
+class SmallWorld(FakeClock):
+    """Binds and evicts as told. `accepts` False: bindings stay under way until the test answers."""
+
+    def __init__(self, accepts: bool = True) -> None:
+        super().__init__()
+        self.scheduler: Scheduler
+        self.accepts = accepts
+        self.bindings: list[tuple[str, str]] = []
+        self.evictions: list[tuple[str, str]] = []
+        self.reports: list[str] = []
+
+    def bind(self, pod: Pod, node: str) -> None:
+        self.bindings.append((pod.metadata.name, node))
+        if self.accepts:
+            self.confirm(pod, node)
+
+    def confirm(self, pod: Pod, node: str) -> None:
+        spec = msgspec.structs.replace(pod.spec, node_name=node)
+        self.scheduler.observe(Event(Verb.MODIFIED, msgspec.structs.replace(pod, spec=spec)))
+
+    def evict(self, victim: Pod, preemptor: Pod) -> None:
+        self.evictions.append((victim.metadata.name, preemptor.metadata.name))
+        self.scheduler.observe(Event(Verb.DELETED, victim))
+
+    def report(self, decision: Decision) -> None:
+        self.reports.append(f"{decision.pod.metadata.name}: {decision.message}")
+
+
+def scheduler(*things: Node | Pod, accepts: bool = True, registry: Any = REGISTRY, config: Any = None) -> Scheduler:
+    world = SmallWorld(accepts)
+    configuration = (
+        default_configuration(registry) if config is None else decode_configuration(config, "test", registry)
+    )
+    made = Scheduler(configuration, world, tie_break="first")
+    world.scheduler = made
+    for thing in things:
+        made.observe(Event(Verb.ADDED, thing))
+    return made
+
+
+def world_of(made: Scheduler) -> SmallWorld:
+    assert isinstance(made.world, SmallWorld)
+    return made.world
+
+
+def test_pods_are_bound_by_priority_then_in_order_of_arrival() -> None:
+    made = scheduler(node("a", cpu=8), pod("first"), pod("second"), pod("urgent", priority=10))
+    made.run_until_idle()
+    assert world_of(made).bindings == [("urgent", "a"), ("first", "a"), ("second", "a")]
+
+
+def test_a_bound_pod_is_counted_once() -> None:
+    made = scheduler(node("a", cpu=4), pod("one", cpu=3), accepts=False)
+    made.run_until_idle()
+    assert made.cluster.nodes.requested[0, 0] == 3000
+    world_of(made).confirm(pod("one", cpu=3), "a")
+    assert made.cluster.nodes.requested[0, 0] == 3000
+    assert not made.cluster.pods.by_uid[pod("one").metadata.uid].assumed
+
+
+def test_a_pod_without_room_is_retried_when_and_only_when_something_helps() -> None:
+    made = scheduler(node("a", cpu=2), pod("big", cpu=2, node="a"), pod("late", cpu=1))
+    assert made.step() is not None  # tried, refused
+    world = world_of(made)
+    world.advance(60)
+    made.observe(Event(Verb.MODIFIED, node("a", cpu=2, labels={"color": "green"})))
+    assert made.step() is None  # a label does not help
+    made.observe(Event(Verb.DELETED, pod("big", cpu=2, node="a")))
+    decision = made.step()
+    assert decision is not None
+    assert decision.node == "a"
+    assert world.reports == [
+        "late: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
+        "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+    ]
+
+
+def test_preemption_evicts_nominates_and_places_on_the_retry() -> None:
+    made = scheduler(node("a", cpu=2), pod("low", cpu=2, node="a", priority=1), pod("high", cpu=2, priority=100))
+    first = made.step()
+    assert first is not None
+    assert first.outcome is Outcome.UNSCHEDULABLE
+    assert first.preemption is not None
+    assert first.preemption.nominated_node == "a"
+    world = world_of(made)
+    assert world.evictions == [("low", "high")]
+    assert made.cluster.nominations.node_of(pod("high").metadata.uid) == "a"
+    world.advance(20)
+    made.run_until_idle()
+    assert world.bindings == [("high", "a")]
+    assert len(made.cluster.nominations) == 0
+
+
+def test_a_less_important_pod_leaves_room_for_the_nominated_one() -> None:
+    made = scheduler(node("a", cpu=2), pod("low", cpu=2, node="a", priority=1), pod("high", cpu=2, priority=100))
+    made.step()
+    made.observe(Event(Verb.ADDED, pod("sneaky", cpu=2, priority=50)))
+    decision = made.step()
+    while decision is not None and decision.pod.metadata.name != "sneaky":
+        decision = made.step()
+    assert ("sneaky", "a") not in world_of(made).bindings
+
+
+def test_a_refused_binding_gives_the_room_back_and_is_tried_again() -> None:
+    made = scheduler(node("a", cpu=1), pod("one", cpu=1), accepts=False)
+    made.step()
+    world = world_of(made)
+    made.binding_failed(pod("one", cpu=1), "the server said no")
+    assert made.cluster.nodes.requested[0, 0] == 0
+    assert world.reports == ["one: the server said no"]
+    world.accepts = True
+    world.advance(20)
+    made.run_until_idle()
+    assert world.bindings == [("one", "a"), ("one", "a")]
+
+
+def test_a_pod_deleted_while_its_binding_is_under_way_gives_the_room_back() -> None:
+    made = scheduler(node("a", cpu=1), pod("one", cpu=1), accepts=False)
+    made.step()
+    made.observe(Event(Verb.DELETED, pod("one", cpu=1)))
+    assert made.cluster.nodes.requested[0, 0] == 0
+    made.binding_failed(pod("one", cpu=1), "not found")  # comes too late to matter
+    assert len(made.queue) == 0
+
+
+def test_a_pod_that_somebody_else_bound_leaves_the_queue() -> None:
+    made = scheduler(node("a", cpu=1), pod("one", cpu=1))
+    made.observe(Event(Verb.MODIFIED, pod("one", cpu=1, node="a")))
+    assert made.step() is None
+    assert made.cluster.nodes.requested[0, 0] == 1000
+
+
+def test_a_deleted_pod_is_skipped() -> None:
+    going = pod("going", terminating=True)
+    made = scheduler(node("a"), going)
+    made.run_until_idle()
+    assert world_of(made).bindings == []
+    assert world_of(made).reports == ["going: skip schedule deleting pod: default/going"]
+    assert len(made.queue) == 0
+
+
+def test_pods_of_other_schedulers_are_left_alone() -> None:
+    made = scheduler(node("a"), pod("foreign", scheduler_name="other"))
+    assert made.step() is None
+    assert len(made.queue) == 0
+
+
+def test_a_gated_pod_waits_until_its_gate_is_lifted() -> None:
+    made = scheduler(node("a"), pod("gated", gates=("hold",)))
+    assert made.step() is None
+    queued = made.queue.find(pod("gated").metadata.uid)
+    assert queued is not None
+    assert queued.place is Place.GATED
+    made.observe(Event(Verb.MODIFIED, pod("gated")))
+    made.run_until_idle()
+    assert world_of(made).bindings == [("gated", "a")]
+
+
+# -- permit ------------------------------------------------------------------------------------------------------------
+
+
+class Hold(Plugin):
+    """Holds every pod back for 30 s."""
+
+    def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Wait:
+        return Wait(30)
+
+
+class Doubt(Plugin):
+    """Refuses every pod after the choice."""
+
+    def reserve(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal:
+        return Refusal(("node(s) are doubtful",))
+
+
+def with_plugin(kind: type[Plugin]) -> dict[str, Any]:
+    return {
+        "registry": {**REGISTRY, kind.name: PluginEntry(kind, implemented_points(kind))},
+        "config": {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": kind.name}]}}}],
+        },
+    }
+
+
+def test_a_held_pod_keeps_its_room_and_is_bound_when_allowed() -> None:
+    made = scheduler(node("a", cpu=1), pod("one", cpu=1), **with_plugin(Hold))
+    made.run_until_idle()
+    assert world_of(made).bindings == []
+    assert made.cluster.nodes.requested[0, 0] == 1000
+    assert made.next_wakeup() == 30
+    made.allow(pod("one").metadata.uid)
+    assert world_of(made).bindings == [("one", "a")]
+
+
+def test_a_held_pod_gives_up_after_its_time() -> None:
+    made = scheduler(node("a", cpu=1), pod("one", cpu=1), **with_plugin(Hold))
+    made.run_until_idle()
+    world_of(made).advance(31)
+    made.queue.tick()
+    made.step()
+    assert world_of(made).reports[0] == (
+        "one: 0/1 nodes are available: 1 rejected due to timeout after waiting at plugin Hold."
+    )
+
+
+def test_a_refusal_at_reserve_undoes_the_choice() -> None:
+    made = scheduler(node("a", cpu=1), pod("one", cpu=1), **with_plugin(Doubt))
+    decision = made.step()
+    assert decision is not None
+    assert decision.unschedulable_plugins == {"Doubt"}
+    assert made.cluster.nodes.requested[0, 0] == 0
+    assert world_of(made).reports == ["one: 0/1 nodes are available: 1 node(s) are doubtful."]
+
+
+# -- determinism -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_same_events_same_decisions(seed: int) -> None:
+    def run() -> list[tuple[str, str]]:
+        generator = np.random.default_rng(seed)
+        made = scheduler(*(node(f"n{number}", cpu=4, zone=f"z{number % 3}") for number in range(9)))
+        for number in range(40):
+            made.observe(Event(Verb.ADDED, pod(f"p{number}", cpu=int(generator.integers(1, 4)))))
+            if number % 5 == 0:
+                made.run_until_idle()
+                world_of(made).advance(1)
+        made.run_until_idle()
+        return world_of(made).bindings
+
+    first = run()
+    assert first == run()
+    assert len(first) > 9
