@@ -24,7 +24,7 @@ from tests.queue.builders import (
     pod,
 )
 
-UIDS = [f"pod{number}" for number in range(8)]
+UIDS = [f"pod{number}" for number in range(4)]
 PLUGINS = ["Fit", "Labels", "Callback", "Quota"]
 EVENTS = [
     NODE_ADDED,

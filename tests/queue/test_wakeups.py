@@ -231,6 +231,17 @@ def test_plugins_are_not_asked_again_when_a_backoff_ends() -> None:
     assert asked == 2
 
 
+def test_nor_when_a_resting_pod_is_activated() -> None:
+    is_open = True
+    queue = queue_of(VirtualClock(), rules=gates({"Gate": lambda _: None if is_open else Refusal(("closed",))}, {}))
+    queue.add(pod("a"))
+    queued = popped(queue)
+    queue.requeue_failed(queued, error=True)
+    is_open = False
+    queue.activate([pod("a")])
+    assert queued.place is ACTIVE
+
+
 # -- time ------------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,10 +104,14 @@ def _results(lines: Sequence[CaseLine], jobs: int) -> Iterator[tuple[int, CaseRe
         yield from map(_check, lines)
         return
     # The longest cases first, so that no process is left with one at the end. Fresh processes: a fork would
-    # inherit the thread that draws the progress bar.
+    # inherit the thread that draws the progress bar. Ctrl-C is this process' to answer.
     ordered = sorted(lines, key=lambda line: -len(line.data))
-    with multiprocessing.get_context("spawn").Pool(min(jobs, len(lines))) as pool:
+    with multiprocessing.get_context("spawn").Pool(min(jobs, len(lines)), _ignore_interrupts) as pool:
         yield from pool.imap_unordered(_check, ordered)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _check(line: CaseLine) -> tuple[int, CaseResult]:

@@ -15,33 +15,25 @@ from typing import Final
 import msgspec
 
 from fairway.cli.controller_kinds import CronJob, DaemonSet, Deployment, Job, JobSpec
+from fairway.cli.daemon_pods import daemon_nodes, daemon_template
 from fairway.model import (
-    Affinity,
     ApiObject,
     DecodeError,
     LabelSelector,
     Node,
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
     ObjectMeta,
     OwnerReference,
     PersistentVolumeClaim,
     PersistentVolumeClaimVolumeSource,
     Pod,
-    PodSpec,
     PodTemplateSpec,
     ReplicaSet,
     ReplicaSetSpec,
     ReplicationController,
     Source,
     StatefulSet,
-    Toleration,
     Volume,
-    compile_node_selector,
     encode_json,
-    find_untolerated_taint,
 )
 
 __all__ = ["MAX_PODS", "Controller", "Wanted", "ephemeral_claims", "wanted_by"]
@@ -50,16 +42,6 @@ MAX_PODS: Final = 100_000
 """How many pods one trial takes."""
 
 Controller = Deployment | DaemonSet | Job | CronJob | ReplicaSet | StatefulSet | ReplicationController
-
-DAEMON_TOLERATIONS: Final = (
-    ("not-ready", "NoExecute"),
-    ("unreachable", "NoExecute"),
-    ("disk-pressure", "NoSchedule"),
-    ("memory-pressure", "NoSchedule"),
-    ("pid-pressure", "NoSchedule"),
-    ("unschedulable", "NoSchedule"),
-)
-"""What the DaemonSet controller adds: AddOrUpdateDaemonPodTolerations, Kubernetes 1.36."""
 
 Copy = tuple[Pod, tuple[PersistentVolumeClaim, ...]]
 
@@ -95,7 +77,10 @@ def wanted_by(thing: Pod | Controller, source: Source, nodes: Sequence[Node]) ->
         case Deployment():
             return _deployment(thing, meta, source)
         case DaemonSet():
-            return _daemon_set(thing, meta, source, nodes)
+            chosen = daemon_nodes(thing.spec.template, nodes)
+            make = _daemon_copies(thing.spec.template, meta, chosen)
+            remark = f"one on each of {len(chosen)} of {len(nodes)} nodes"
+            return replace(_wanted("DaemonSet", meta, source, len(chosen), make), remark=remark)
         case Job():
             return _job("Job", thing.spec, meta, source)
         case CronJob():
@@ -168,7 +153,8 @@ def _deployment(thing: Deployment, meta: ObjectMeta, source: Source) -> Wanted:
         thing.spec.template, metadata=msgspec.structs.replace(inner, labels=inner.labels | mark)
     )
     selector = thing.spec.selector or LabelSelector()
-    set_meta = ObjectMeta(name=f"{meta.name}-{mark['pod-template-hash']}", namespace=meta.namespace, labels=inner.labels)
+    name = f"{meta.name}-{mark['pod-template-hash']}"
+    set_meta = ObjectMeta(name=name, namespace=meta.namespace, labels=inner.labels)
     replica_set = ReplicaSet(
         metadata=set_meta,
         spec=ReplicaSetSpec(
@@ -177,8 +163,8 @@ def _deployment(thing: Deployment, meta: ObjectMeta, source: Source) -> Wanted:
             template=template,
         ),
     )
-    made = _wanted("Deployment", meta, source, replicas, _copies(template, meta, _owner("apps/v1", "ReplicaSet", set_meta)))
-    return replace(made, objects=(replica_set,))
+    copies = _copies(template, meta, _owner("apps/v1", "ReplicaSet", set_meta))
+    return replace(_wanted("Deployment", meta, source, replicas, copies), objects=(replica_set,))
 
 
 def _stateful_set(thing: StatefulSet, meta: ObjectMeta, source: Source) -> Wanted:
@@ -238,48 +224,15 @@ def _job(kind: str, spec: JobSpec, meta: ObjectMeta, source: Source) -> Wanted:
     return Wanted(kind, meta.namespace, meta.name, source, parallelism, make, path=f"{path}template.", remark=remark)
 
 
-def _daemon_set(thing: DaemonSet, meta: ObjectMeta, source: Source, nodes: Sequence[Node]) -> Wanted:
-    """One pod on each node that it may run on, bound for that node by its affinity."""
+def _daemon_copies(template: PodTemplateSpec, meta: ObjectMeta, chosen: Sequence[str]) -> Callable[[int], Copy]:
     owner = _owner("apps/v1", "DaemonSet", meta)
-    template = thing.spec.template
-    extra = DAEMON_TOLERATIONS + ((("network-unavailable", "NoSchedule"),) if template.spec.host_network else ())
-    tolerations = tuple(
-        Toleration(key=f"node.kubernetes.io/{state}", operator="Exists", effect=effect) for state, effect in extra
-    )
-    spec = msgspec.structs.replace(template.spec, tolerations=template.spec.tolerations + tolerations)
-    chosen = [node.metadata.name for node in nodes if _runs_daemon(spec, node)]
 
     def make(index: int) -> Copy:
-        pinned = msgspec.structs.replace(template, spec=_pinned(spec, chosen[index]))
-        pod = _pod(pinned, meta, owner, index)
-        return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, name=f"{meta.name}-{chosen[index]}")), ()
+        pod = _pod(daemon_template(template, chosen[index]), meta, owner, index)
+        own = msgspec.structs.replace(pod.metadata, name=f"{meta.name}-{chosen[index]}")
+        return msgspec.structs.replace(pod, metadata=own), ()
 
-    remark = f"one on each of {len(chosen)} of {len(nodes)} nodes"
-    return Wanted("DaemonSet", meta.namespace, meta.name, source, len(chosen), make, path="spec.template.", remark=remark)
-
-
-def _runs_daemon(spec: PodSpec, node: Node) -> bool:
-    """Does the DaemonSet controller make a pod for this node? predicates of daemon_controller.go, Kubernetes 1.36."""
-    labels, name = node.metadata.labels, node.metadata.name
-    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
-        return False
-    required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
-    if required is not None and not compile_node_selector(required).matches(labels, name):
-        return False
-    return find_untolerated_taint(spec.tolerations, node.spec.taints, ("NoSchedule", "NoExecute")) is None
-
-
-def _pinned(spec: PodSpec, node_name: str) -> PodSpec:
-    """The DaemonSet controller replaces required node affinity by the node's name: ReplaceDaemonSetPodNodeNameNodeAffinity."""
-    here = NodeSelectorRequirement(key="metadata.name", operator="In", values=(node_name,))
-    affinity = spec.affinity or Affinity()
-    node_affinity = msgspec.structs.replace(
-        affinity.node_affinity or NodeAffinity(),
-        required_during_scheduling_ignored_during_execution=NodeSelector(
-            node_selector_terms=(NodeSelectorTerm(match_fields=(here,)),)
-        ),
-    )
-    return msgspec.structs.replace(spec, affinity=msgspec.structs.replace(affinity, node_affinity=node_affinity))
+    return make
 
 
 def _owner(api_version: str, kind: str, meta: ObjectMeta) -> OwnerReference:
@@ -292,5 +245,6 @@ def _number(value: int | None, field: str, kind: str, meta: ObjectMeta, source: 
     if number < 0:
         raise DecodeError(f"{number} must not be negative", source=source, subject=subject, field=field)
     if number > MAX_PODS:
-        raise DecodeError(f"{number} pods are too many to try; at most {MAX_PODS}", source=source, subject=subject, field=field)
+        problem = f"{number} pods are too many to try; at most {MAX_PODS}"
+        raise DecodeError(problem, source=source, subject=subject, field=field)
     return number

@@ -19,6 +19,7 @@ from fairway.cli.corpus import Case, CaseLine, decode_case
 from fairway.cli.corpus_difference import Difference, differences
 from fairway.cluster import Cluster, Event, Verb
 from fairway.cycle import (
+    ConfigError,
     Decision,
     Inspection,
     Outcome,
@@ -65,6 +66,8 @@ def check_case(case: Case) -> CaseResult:
     for expect in expected:
         try:
             found = differences(expect, next(attempts))
+        except ConfigError:  # the file is wrong, not the engine
+            raise
         except Exception as error:  # noqa: BLE001 - whatever the engine does wrong is a finding about this case
             place = traceback.extract_tb(error.__traceback__)[-1]
             words = f"{type(error).__name__}: {error} ({place.filename}:{place.lineno} {place.name})"

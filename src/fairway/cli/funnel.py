@@ -69,7 +69,8 @@ def make_funnel(profile: Profile, pod_class: PodClass, diagnosis: Diagnosis | No
     if diagnosis.elsewhere is not None and looked_at < left:
         elsewhere = left - looked_at
         left = looked_at
-        steps.append(Step(" ".join(diagnosis.restricted_by), elsewhere, left, (Group("not named by the pod", elsewhere),)))
+        unnamed = Group("not named by the pod", elsewhere)
+        steps.append(Step(" ".join(diagnosis.restricted_by), elsewhere, left, (unnamed,)))
     by_plugin = refused_rows(diagnosis)
     order = [plugin.name for plugin in profile.filters]
     for plugin in sorted(by_plugin, key=lambda name: order.index(name) if name in order else len(order)):
@@ -153,15 +154,15 @@ def _short_groups(
     groups = []
     while lacking:
         resource = max(lacking, key=lambda name: (len(lacking[name]), name))
-        rows = sorted(lacking.pop(resource))
-        if not rows:
+        short = sorted(lacking.pop(resource))
+        if not short:
             continue
         column = nodes.resource_column(resource)
-        free = nodes.allocatable[rows, column] - nodes.requested[rows, column]
+        free = nodes.allocatable[short, column] - nodes.requested[short, column]
         needed = 1 if resource == "pods" else pod_class.requests.get(resource, 0)
-        groups.append(Group(resource, len(rows), resource, needed, int(free.max())))
+        groups.append(Group(resource, len(short), resource, needed, int(free.max())))
         for others in lacking.values():
-            others.difference_update(rows)
+            others.difference_update(short)
     return groups
 
 

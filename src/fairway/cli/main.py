@@ -100,11 +100,11 @@ def fairway(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-def main(args: Sequence[str] | None = None) -> int:
+def main(args: Sequence[str] | None = None, command: click.Command = fairway) -> int:
     """Run a command line; returns the exit code."""
     name = "kubectl fairway" if os.path.basename(sys.argv[0]).startswith("kubectl-") else "fairway"  # noqa: PTH119 - pathlib costs 10 ms
     try:
-        code = fairway.main(args=None if args is None else list(args), prog_name=name, standalone_mode=False)
+        code = command.main(args=None if args is None else list(args), prog_name=name, standalone_mode=False)
     except click.Abort as abort:
         return INTERRUPTED if isinstance(abort.__cause__, KeyboardInterrupt) else FAILED
     except click.ClickException as error:

@@ -1,21 +1,18 @@
-"""The files of a trial: what the cluster is, and what is to be placed on it.
+"""What a trial is about: the objects of the cluster, and everything that wants pods.
 
-In: the paths given with `--cluster` and `-f`. Out: `Manifests`: the objects of the cluster as an API server would
-hand them out, everything that wants pods, and notes for the user. Wrong input is a `DecodeError` or `CommandError`
-that names file, object and field. Called by `trial` for the commands `try` and `why`.
+In: decoded objects and `Wanted`s (from `manifest_files`). Out: `Manifests`: the objects as an API server would hand them
+out, checked as it would check them, and the pods on demand. Wrong input is a `DecodeError` that names file, object and
+field, in terms of what the user wrote: of the template, not of the pod made from it. Called by `trial`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 
-from fairway.cli.controller_kinds import CronJob, DaemonSet, Deployment, Job, decode_controller
-from fairway.cli.controllers import MAX_PODS, Controller, Wanted, ephemeral_claims, wanted_by
-from fairway.cli.main import USAGE, CommandError
+from fairway.cli.controllers import Wanted, ephemeral_claims
+from fairway.cli.main import CommandError
 from fairway.model import (
     ApiObject,
     DecodeError,
@@ -23,52 +20,38 @@ from fairway.model import (
     Node,
     Pod,
     PriorityClass,
-    ReplicaSet,
-    ReplicationController,
-    Skipped,
     Source,
-    StatefulSet,
     StorageClass,
-    compile_selector,
     default_objects,
-    load_files,
     object_name,
 )
 from fairway.model.validate import validate_objects
 
-__all__ = ["Manifests", "load_manifests"]
+__all__ = ["Manifests"]
 
 SHOWN_PROBLEMS = 20
-OWN_KINDS = Deployment | DaemonSet | Job | CronJob
 
 
 class Manifests:
-    """What a trial is about."""
+    """The cluster and the pods to place on it."""
 
     def __init__(self, objects: Sequence[Loaded], wanted: Sequence[Wanted], notes: Sequence[str]) -> None:
         self.wanted = list(wanted)
-        self.notes = list(notes)
+        self.notes = list(notes)  # what the user should know about the files
         self._classes = [one for one in objects if isinstance(one.object, PriorityClass | StorageClass)]
         extra = [Loaded(thing, one.source) for one in wanted for thing in one.objects]
-        self._objects = default_objects([*objects, *extra])
-        self.names: set[str] = set()  # of the objects, and the uids of pods
-        self.objects = [self._registered(one, self.names) for one in self._objects]
+        complete = default_objects([*objects, *extra])
+        self._check(complete)
+        self.names: dict[str, Source] = {}  # of the objects, and the uids of pods: where each was found
+        self.objects = [_registered(one, self.names) for one in complete]
 
     @property
     def num_nodes(self) -> int:
         """How many nodes there are."""
         return sum(isinstance(thing, Node) for thing in self.objects)
 
-    def check(self) -> None:
-        """Refuse what an API server would refuse."""
-        problems = validate_objects(self._objects)
-        for wanted in self.wanted:
-            if wanted.num_pods:
-                problems += [_translated(error, wanted) for error in validate_objects(self._made(wanted, 0))]
-        _refuse(problems)
-
     def pods_of(
-        self, wanted: Wanted, indices: Iterable[int], names: set[str]
+        self, wanted: Wanted, indices: Iterable[int], names: dict[str, Source]
     ) -> Iterator[tuple[Pod, list[ApiObject]]]:
         """Pods as the API server would store them, each with the claims made along with it.
 
@@ -77,197 +60,64 @@ class Manifests:
         for index in indices:
             *claims, last = self._made(wanted, index)
             try:
-                pod = self._registered(last, names)
+                pod = _registered(last, names)
             except DecodeError as error:
                 raise _translated(error, wanted) from error
             assert isinstance(pod, Pod)
             claims += self._completed([Loaded(claim, wanted.source) for claim in ephemeral_claims(pod)])
             yield pod, [one.object for one in claims if object_name(one.object) not in names]
 
+    def _check(self, complete: Sequence[Loaded]) -> None:
+        """Refuse what an API server would refuse; of equal pods, one is looked at."""
+        problems = validate_objects(complete)
+        for wanted in self.wanted:
+            if wanted.num_pods:
+                problems += [_translated(error, wanted) for error in validate_objects(self._made(wanted, 0))]
+        if len(problems) == 1:
+            raise problems[0]
+        if problems:
+            lines = [f"{len(problems)} problems", *map(str, problems[:SHOWN_PROBLEMS])]
+            if len(problems) > SHOWN_PROBLEMS:
+                lines.append(f"... and {len(problems) - SHOWN_PROBLEMS} more")
+            raise CommandError("\n".join(lines), "correct the fields named above and run the command again")
+
     def _made(self, wanted: Wanted, index: int) -> list[Loaded]:
         """The claims made for a pod, then the pod, all completed."""
         pod, claims = wanted.make(index)
+        things: tuple[ApiObject, ...] = (*claims, pod)
         try:
-            return self._completed([Loaded(thing, wanted.source) for thing in (*claims, pod)])
+            return self._completed([Loaded(thing, wanted.source) for thing in things])
         except DecodeError as error:
             raise _translated(error, wanted) from error
 
     def _completed(self, loaded: Sequence[Loaded]) -> list[Loaded]:
         return default_objects([*self._classes, *loaded])[len(self._classes) :] if loaded else []
 
-    @staticmethod
-    def _registered(one: Loaded, names: set[str]) -> ApiObject:
-        """The object; a pod gets a uid, which files seldom give and the cluster needs."""
-        thing, subject = one.object, object_name(one.object)
-        if not isinstance(thing, Pod):
-            names.add(subject)
-            return thing
-        uid = thing.metadata.uid or thing.key
-        for name, field in ((subject, "metadata.name"), (uid, "metadata.uid")):
-            if name in names:
-                problem = f"{name.removeprefix('Pod ')!r} is there twice"
-                raise DecodeError(problem, source=one.source, subject=subject, field=field)
-        names |= {subject, uid}
-        return msgspec.structs.replace(thing, metadata=msgspec.structs.replace(thing.metadata, uid=uid))
 
-
-def load_manifests(files: Sequence[str], cluster_files: Sequence[str]) -> Manifests:
-    """Read everything; see the module."""
-    passed_over: list[Skipped] = []
-    given = load_files(cluster_files, passed_over)
-    others: list[Skipped] = []
-    asked: list[tuple[Pod | Controller, Source]] = []
-    kept: list[Loaded] = []
-    notes: list[str] = []
-    for thing, source in _in_order(files, others):
-        if isinstance(thing, Pod):
-            _sort_pod(thing, source, asked, kept, notes)
-            continue
-        if isinstance(thing, OWN_KINDS | ReplicaSet | StatefulSet | ReplicationController):
-            asked.append((thing, source))
-        if not isinstance(thing, OWN_KINDS):
-            kept.append(Loaded(thing, source))
-    objects = _once([*given, *kept], asked)
-    nodes = [one.object for one in objects if isinstance(one.object, Node)]
-    if not nodes:
-        _complain_about_nodes(files, cluster_files)
-    wanted = [_checked(thing, source, nodes) for thing, source in _unowned(asked, notes)]
-    if not asked:
-        hint = "a pod, or something that makes pods: Deployment, StatefulSet, Job, DaemonSet, ..."
-        raise CommandError(f"nothing to place in {', '.join(files)}", f"give with -f {hint}")
-    if sum(one.num_pods for one in wanted) > MAX_PODS:
-        raise CommandError(f"more than {MAX_PODS} pods are too many to try", "try fewer replicas, or use --copies")
-    notes += _notes(objects, wanted, nodes, [*passed_over, *others])
-    return Manifests(objects, wanted, notes)
-
-
-def _in_order(files: Sequence[str], others: list[Skipped]) -> Iterator[tuple[ApiObject | OWN_KINDS, Source]]:
-    """Everything in the files, as it stands there; what is neither object nor controller goes to `others`."""
-    for path in files:
-        skipped: list[Skipped] = []
-        found: list[tuple[ApiObject | OWN_KINDS, Source]] = [
-            (one.object, one.source) for one in load_files([path], skipped)
-        ]
-        for one in skipped:
-            controller = decode_controller(one)
-            if controller is None:
-                others.append(one)
-            else:
-                found.append((controller, one.source))
-        yield from sorted(found, key=lambda pair: (Path(pair[1].file), pair[1].document, pair[1].item or 0))
-
-
-def _sort_pod(
-    pod: Pod, source: Source, asked: list[tuple[Pod | Controller, Source]], kept: list[Loaded], notes: list[str]
-) -> None:
-    if pod.is_finished:
-        notes.append(f"{object_name(pod)} has {pod.status.phase.lower()} already; it is left out")
-    elif pod.spec.node_name:
-        notes.append(f"{object_name(pod)} is on {pod.spec.node_name} already; it counts as running there")
-        kept.append(Loaded(pod, source))
-    else:
-        asked.append((pod, source))
-
-
-def _once(loaded: Sequence[Loaded], asked: Sequence[tuple[Pod | Controller, Source]]) -> list[Loaded]:
-    """Without what is there twice letter for letter, as when the same file is given for both."""
-    seen: dict[tuple[str, str, str], ApiObject] = {}
-    wanted = {object_name(thing): thing for thing, _ in asked if isinstance(thing, Pod)}
-    result = []
-    for one in loaded:
-        thing = one.object
-        key = (thing.kind, thing.metadata.namespace, thing.metadata.name)
-        if seen.get(key) != thing and wanted.get(object_name(thing)) != thing:
-            result.append(one)
-        seen[key] = thing
-    return result
-
-
-def _unowned(
-    asked: Sequence[tuple[Pod | Controller, Source]], notes: list[str]
-) -> Iterator[tuple[Pod | Controller, Source]]:
-    """Without the controllers whose pods (or ReplicaSets) are in the files themselves."""
-    owners = {
-        (thing.metadata.namespace or "default", owner.kind, owner.name)
-        for thing, _ in asked
-        if (owner := thing.metadata.controller) is not None
-    }
-    for thing, source in asked:
-        meta = thing.metadata
-        if not isinstance(thing, Pod) and (meta.namespace or "default", thing.kind, meta.name) in owners:
-            notes.append(f"{thing.kind} {meta.namespace or 'default'}/{meta.name}: what it makes is in the files already")
-        else:
-            yield thing, source
-
-
-def _checked(thing: Pod | Controller, source: Source, nodes: Sequence[Node]) -> Wanted:
-    meta = thing.metadata
-    if not meta.name and not meta.generate_name:
-        raise DecodeError("must not be empty", source=source, subject=thing.kind, field="metadata.name")
-    wanted = wanted_by(thing, source, nodes)
-    if isinstance(thing, Deployment | DaemonSet | ReplicaSet | StatefulSet):
-        labels = thing.spec.template.metadata.labels
-        try:
-            matches = compile_selector(thing.spec.selector).matches(labels)
-        except ValueError as error:
-            raise DecodeError(str(error), source=source, subject=wanted.title, field="spec.selector") from error
-        if not matches:
-            problem = f"does not match the labels of its own pods, {labels or 'none'}"
-            raise DecodeError(problem, source=source, subject=wanted.title, field="spec.selector")
-    return wanted
-
-
-def _complain_about_nodes(files: Sequence[str], cluster_files: Sequence[str]) -> None:
-    if not cluster_files:
-        raise CommandError(
-            f"no nodes to try on: --cluster is missing, and {', '.join(files)} has none",
-            "kubectl get nodes,pods,pvc,pv,sc,ns,pdb,priorityclass -A -o yaml > cluster.yaml, then --cluster cluster.yaml",
-            USAGE,
-        )
-    raise CommandError(
-        f"no nodes in {', '.join(cluster_files)}",
-        "the cluster's files need the nodes too: kubectl get nodes -o yaml",
-    )
-
-
-def _notes(
-    objects: Sequence[Loaded], wanted: Sequence[Wanted], nodes: Sequence[Node], skipped: Sequence[Skipped]
-) -> Iterator[str]:
-    made = [one for one in wanted if one.kind != "Pod"]
-    if made:
-        parts = (f"{one.num_pods} of {one.title}" + (f" ({one.remark})" if one.remark else "") for one in made)
-        yield f"made {sum(one.num_pods for one in made)} pods: {', '.join(parts)}"
-    names = {node.metadata.name for node in nodes}
-    pods = [one.object for one in objects if isinstance(one.object, Pod) and not one.object.is_finished]
-    pending = sum(not pod.spec.node_name for pod in pods)
-    if pending:
-        yield f"{pending} of the cluster's pods are on no node; they are left out (give them with -f to try them)"
-    lost = Counter(pod.spec.node_name for pod in pods if pod.spec.node_name and pod.spec.node_name not in names)
-    if lost:
-        nodes_lost = ", ".join(sorted(lost))
-        yield f"{lost.total()} pods are on nodes that are not in the files and do not count: {nodes_lost}"
-    kinds = Counter(one.kind for one in skipped)
-    if kinds:
-        parts = (f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        yield f"skipped what is of no concern to a scheduler: {', '.join(parts)}"
+def _registered(one: Loaded, names: dict[str, Source]) -> ApiObject:
+    """The object; a pod gets a uid, which files seldom give and the cluster needs."""
+    thing, subject = one.object, object_name(one.object)
+    if not isinstance(thing, Pod):
+        names[subject] = one.source
+        return thing
+    uid = thing.metadata.uid or thing.key
+    for name, field in ((subject, "metadata.name"), (uid, "metadata.uid")):
+        if name in names:
+            problem = f"is there twice; first in {names[name]}"
+            raise DecodeError(problem, source=one.source, subject=subject, field=field)
+        names[name] = one.source
+    return msgspec.structs.replace(thing, metadata=msgspec.structs.replace(thing.metadata, uid=uid))
 
 
 def _translated(error: DecodeError, wanted: Wanted) -> DecodeError:
-    """In terms of the object that the user wrote: of the template, not of the pod made from it."""
+    """The same problem, as one of the object that the user wrote."""
     if wanted.kind == "Pod":
         return error
-    if error.field.startswith("metadata.name"):
-        return DecodeError(f"its pod {error.subject.removeprefix('Pod ')}: {error.problem}", source=error.source, subject=wanted.title, field=error.field)
-    is_pod = error.subject.startswith("Pod ")
-    field = f"{wanted.path}{error.field}" if is_pod else f"spec.volumeClaimTemplates: {error.field}"
-    return DecodeError(error.problem, source=error.source, subject=wanted.title, field=field)
-
-
-def _refuse(problems: Sequence[DecodeError]) -> None:
-    if len(problems) == 1:
-        raise problems[0]
-    if problems:
-        lines = [str(problem) for problem in problems[:SHOWN_PROBLEMS]]
-        if len(problems) > SHOWN_PROBLEMS:
-            lines.append(f"... and {len(problems) - SHOWN_PROBLEMS} problems more")
-        raise CommandError("\n".join([f"{len(problems)} problems", *lines]), "correct the fields named above")
+    problem, field = error.problem, error.field
+    if field.startswith("metadata.name"):
+        problem = f"its pod {error.subject.removeprefix('Pod ')} {problem}"
+    elif error.subject.startswith("Pod "):
+        field = f"{wanted.path}{field}"
+    else:
+        field = f"spec.volumeClaimTemplates.{field}"
+    return DecodeError(problem, source=error.source, subject=wanted.title, field=field)

@@ -15,7 +15,8 @@ from typing import Literal
 
 from fairway.cli.controllers import Wanted
 from fairway.cli.funnel import Step, make_funnel
-from fairway.cli.manifests import Manifests, load_manifests
+from fairway.cli.manifest_files import load_manifests
+from fairway.cli.manifests import Manifests
 from fairway.cluster import Cluster, Event, Verb
 from fairway.cycle import Configuration, Decision, Outcome, Profile, default_configuration
 from fairway.cycle.config import load_configuration
@@ -62,7 +63,7 @@ class Trial:
             profile.scheduler_name: Profile(profile, self.cluster, seed=seed)
             for profile in configuration.profiles
         }
-        self._names = set(manifests.names)
+        self._names = dict(manifests.names)
 
     def again(self) -> Trial:
         """The same trial from the beginning."""
@@ -153,7 +154,6 @@ class Trial:
 def open_trial(files: Sequence[str], cluster_files: Sequence[str], config: str | None, seed: int) -> Trial:
     """Read the files and stop before the first pod."""
     manifests = load_manifests(files, cluster_files)
-    manifests.check()
     if config is None:
         return Trial(manifests, default_configuration(REGISTRY), seed)
     # A plugin named module:Class is looked for in the current folder, then beside the configuration that names it.

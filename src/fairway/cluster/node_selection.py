@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.cluster.labels import LabelColumn
 from fairway.cluster.view import Rows
 from fairway.model import NodeSelector, PodSpec, Taint, Toleration
 from fairway.model.selector import (
@@ -38,13 +39,22 @@ def requirements_mask(cluster: Cluster, requirements: Iterable[Requirement], row
     mask: NDArray[np.bool_] | None = None
     for requirement in requirements:
         column = cluster.nodes.labels.column(requirement.key)
-        table = column.truth_table(
-            lambda value, line=requirement: line.matches({line.key: value}),  # type: ignore[misc]
-            requirement.matches({}),
-        )
+        table = _verdicts(column, requirement)
         found = table[column.ids[rows]]
         mask = found if mask is None else mask & found
     return mask
+
+
+def _verdicts(column: LabelColumn, requirement: Requirement) -> NDArray[np.bool_]:
+    """The requirement judged for every value of a column; the last entry is for rows without the label."""
+    if requirement.operator in ("Gt", "Lt"):
+        return column.truth_table(lambda value: requirement.matches({requirement.key: value}), False)
+    is_positive = requirement.operator in ("In", "Exists")
+    table = np.full(len(column.values) + 1, requirement.operator in ("NotIn", "Exists"))
+    table[-1] = not is_positive
+    if requirement.values:
+        table[[number for value in requirement.values if (number := column.values.find(value)) >= 0]] = is_positive
+    return table
 
 
 def term_mask(cluster: Cluster, term: NodeTermMatcher, rows: Rows) -> NDArray[np.bool_]:

@@ -41,6 +41,7 @@ class NodeTable:
         self._labels: list[Mapping[str, str] | None] = []
         self.labels = LabelColumns(self._labels, capacity)
         self._dead: list[int] = []
+        self.bare: set[int] = set()  # rows without any cpu or memory, dead ones included: nothing to divide by
         self._ranks: NDArray[np.int32] | None = None
 
         num_resources = len(self.resources)
@@ -95,6 +96,10 @@ class NodeTable:
         for name, quantity in node.status.allocatable.items():
             column = self.resources.id_of(name)
             self.allocatable[row, column] = quantity.milli if column == CPU else quantity.value
+        if self.allocatable[row, CPU] and self.allocatable[row, MEMORY]:
+            self.bare.discard(row)
+        else:
+            self.bare.add(row)
         self.unschedulable[row] = node.spec.unschedulable
         taints = tuple(Taint(key=taint.key, value=taint.value, effect=taint.effect) for taint in node.spec.taints)
         self.taint_sets[row] = self.taint_values.id_of(taints)
@@ -110,6 +115,7 @@ class NodeTable:
         self.alive[row] = False
         self.unschedulable[row] = False
         self.allocatable[row] = 0
+        self.bare.add(row)
         self.taint_sets[row] = 0
         self.feature_sets[row] = 0
         self.images.set(row, ())

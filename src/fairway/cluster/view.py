@@ -6,7 +6,7 @@ use. Made by the cycle for every call of a plugin, so it holds nothing but two r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,11 @@ class Nodes:
 
     def __len__(self) -> int:
         return self.table.num_rows if isinstance(self.rows, slice) else len(self.rows)
+
+    def of(self, array: NDArray[Any]) -> NDArray[Any]:
+        """An array over the table's rows, cut to these rows. Never write to the result."""
+        rows = self.rows
+        return array[rows] if isinstance(rows, slice) else array.take(rows, 0)
 
     @property
     def numbers(self) -> NDArray[np.intp]:

@@ -28,6 +28,8 @@ VERDICTS = (Skip, Refusal, Restriction)
 UNFIT = -1
 """In `ranked`: the row does not fit. Totals are never negative."""
 
+UNFIT_ARRAY = np.array([UNFIT], np.int64)  # (1,); arrays are spared the conversion that a plain number costs each time
+
 
 class Part:
     """One plugin's part in a class's answers."""
@@ -180,15 +182,15 @@ class Answers:
 
     def _update_dynamic(self, rows: NDArray[np.intp] | slice) -> None:
         nodes = Nodes(self.cluster, rows)
-        mask = self._static_mask[rows]
+        mask = nodes.of(self._static_mask)
         for part in self._dynamic_filters:
             mask = mask & part.plugin.filter(self.pod_class, nodes, part.state)
-        base = self._static_base[rows]
+        base = nodes.of(self._static_base)
         if self._dynamic_scores:
             base = base + self._sum_scores(self._dynamic_scores, nodes, rows)
         self.mask[rows] = mask
         self.base[rows] = base
-        self.ranked[rows] = np.where(mask, base, UNFIT)
+        self.ranked[rows] = np.where(mask, base, UNFIT_ARRAY)
 
     def _sum_scores(self, parts: list[Part], nodes: Nodes, rows: NDArray[np.intp] | slice) -> NDArray[np.int64] | int:
         total: NDArray[np.int64] | int = 0
@@ -219,7 +221,7 @@ class Answers:
     def passes_now(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Do these rows pass all filters with the tables and states as they are, cached or not?"""
         nodes = Nodes(self.cluster, rows)
-        mask = self._static_mask[rows]
+        mask = nodes.of(self._static_mask)
         for part in self.moving_filters:
             mask = mask & part.plugin.filter(self.pod_class, nodes, part.state)
         return mask

@@ -39,6 +39,9 @@ class ConfigError(ValueError):
         self.problems = tuple(problems)
         super().__init__("\n".join(": ".join(part for part in (source, *problem) if part) for problem in self.problems))
 
+    def __reduce__(self) -> tuple[type[ConfigError], tuple[str, tuple[Problem, ...]]]:
+        return type(self), (self.source, self.problems)
+
 
 def shown(value: Any) -> str:
     """A value as a person would find it in the file, cut to fit a message."""

@@ -40,11 +40,12 @@ def decide(profile: Profile, pod: Pod) -> Decision:
             return _decided(profile, pod, pod_class, row, Decision(pod, pod_class, Outcome.SCHEDULED, via="nominated"))
     crowded = nominated_rows(profile, pod)
     refusals: Refusals = {}
-    if not (crowded or answers.wide_filters or answers.restriction) and profile.sampler.takes_all:
+    takes_all = profile.sampler.takes_all
+    if takes_all and not (crowded or answers.wide_filters or answers.restriction):
         mask = answers.mask
     else:
         mask, refusals = feasible_mask(profile, pod, answers, crowded)
-        if not profile.sampler.takes_all:
+        if not takes_all:
             looked_at = len(answers.restriction[0]) if answers.restriction else cluster.nodes.num_alive
             mask = profile.sampler.reduce(mask, looked_at)
     return _choose(profile, pod, answers, mask, refusals)
@@ -66,13 +67,13 @@ def _choose(profile: Profile, pod: Pod, answers: Answers, mask: NDArray[np.bool_
         numbers = feasible.numbers
         totals = answers.base[numbers] + answers.constant
         add_scores(answers, feasible, wide, totals)
-        best = totals.max()
+        best = totals[totals.argmax()]
         rows = numbers[totals == best]
         score = int(best)
     else:
         ranked = answers.ranked if mask is answers.mask else np.where(mask, answers.base[: len(mask)], -1)
-        best = ranked.max()
-        rows = np.flatnonzero(ranked == best)
+        best = ranked[ranked.argmax()]
+        rows = (ranked == best).nonzero()[0]
         score = int(best) + answers.constant
     decision.num_best = len(rows)
     if answers.profile.scores:

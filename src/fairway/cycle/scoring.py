@@ -33,7 +33,7 @@ class FeasibleNodes(Nodes):
     def __getattr__(self, name: str) -> Any:
         if name != "rows":
             raise AttributeError(name)
-        self.rows = np.flatnonzero(self._mask)
+        self.rows = self._mask.nonzero()[0]
         return self.rows
 
 

@@ -14,6 +14,7 @@ from fairway.plugin import MAX_SCORE, SKIP, Cluster, Nodes, Plugin, PodClass, Sk
 from fairway.plugins.allocation import Shares, shares_of
 
 HALF = MAX_SCORE // 2
+ONE, ONE_HALF, FULL = np.array([1.0]), np.array([0.5]), np.array([100.0])  # (1,)
 SCORES = np.array(
     [HALF + int((HALF + gain) / 2) for gain in (*range(MAX_SCORE + 1), *range(-MAX_SCORE, 0))], np.int64
 )  # (201,)
@@ -36,11 +37,12 @@ class NodeResourcesBalancedAllocation(Plugin):
         """0 to 100; truncated toward zero as Go does."""
         table, rows = nodes.table, nodes.rows
         if state.is_cpu_and_memory:
-            capacity, requested = table.allocatable[rows, :2], table.requested[rows, :2]
+            capacity, requested = nodes.of(table.allocatable)[:, :2], nodes.of(table.requested)[:, :2]
         else:
             index = (rows, state.columns) if isinstance(rows, slice) else (rows[:, None], state.columns)
             capacity, requested = table.allocatable[index], table.requested[index]  # (num_rows, num_scored)
-        has = None if state.all_counted and capacity.all() else (capacity != 0) & state.counted
+        complete = state.is_cpu_and_memory or (state.all_counted and capacity.all())
+        has = None if complete and not table.bare else (capacity != 0) & state.counted
         with_pod, without = balance(requested + state.both, capacity, has)
         scores: NDArray[np.int64] = SCORES[with_pod - without]
         return scores
@@ -49,13 +51,13 @@ class NodeResourcesBalancedAllocation(Plugin):
 def balance(used: NDArray[np.int64], capacity: NDArray[np.int64], has: NDArray[np.bool_] | None) -> NDArray[np.int64]:
     """(1 - standard deviation of the used fractions) × 100, cut; `used` is (num_cases, num_rows, num_scored)."""
     if has is None and used.shape[2] == 2:
-        fractions = np.minimum(used / capacity, 1.0)
-        deviation = np.abs((fractions[:, :, 0] - fractions[:, :, 1]) / 2)
+        fractions = np.minimum(used / capacity, ONE)
+        deviation = np.abs(fractions[:, :, 0] - fractions[:, :, 1]) * ONE_HALF
     else:
         has = np.ones(capacity.shape, bool) if has is None else has
         fractions = np.minimum(used / np.where(has, capacity, 1), 1.0)
         deviation = np.stack([_deviation(np.where(has, case, 0.0), has) for case in fractions])
-    balanced: NDArray[np.int64] = ((1 - deviation) * MAX_SCORE).astype(np.int64)
+    balanced: NDArray[np.int64] = ((ONE - deviation) * FULL).astype(np.int64)
     return balanced
 
 

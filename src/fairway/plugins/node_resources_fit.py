@@ -34,6 +34,7 @@ from fairway.plugin import (
 )
 from fairway.plugins.allocation import Shares, shares_of
 
+FULL, NONE = np.array([MAX_SCORE]), np.array([0])  # (1,): see fairway.cycle.answers on why they are arrays
 NATIVE = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
@@ -69,7 +70,7 @@ class NodeResourcesFit(Plugin):
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Demand) -> NDArray[np.bool_]:
         """Nodes with enough of everything left."""
-        enough: NDArray[np.bool_] = np.all(self._free(nodes, state) >= state.amounts, axis=1)
+        enough: NDArray[np.bool_] = np.logical_and.reduce(self._free(nodes, state) >= state.amounts, axis=1)
         return enough
 
     def explain(self, pod: PodClass, nodes: Nodes, state: Demand) -> Sequence[Refusal]:
@@ -89,10 +90,8 @@ class NodeResourcesFit(Plugin):
         return refusals
 
     def _free(self, nodes: Nodes, state: Demand) -> NDArray[np.int64]:
-        table, rows = nodes.table, nodes.rows
-        index = (rows, state.columns) if isinstance(rows, slice) else (rows[:, None], state.columns)
-        free: NDArray[np.int64] = table.allocatable[index] - table.requested[index]
-        return free
+        free: NDArray[np.int64] = nodes.of(nodes.table.allocatable) - nodes.of(nodes.table.requested)
+        return free.take(state.columns, 1)
 
     def _is_ignored(self, name: str) -> bool:
         if name in NATIVE or "/" not in name:
@@ -109,13 +108,13 @@ class NodeResourcesFit(Plugin):
         """The weighted mean over the resources a node has."""
         capacity, requested = self._requested_with(nodes, state)
         has: NDArray[np.bool_] | None = None
-        if not (state.all_counted and capacity.all()):
+        if nodes.table.bare or not (state.is_cpu_and_memory or (state.all_counted and capacity.all())):
             has = (capacity != 0) & state.counted
             capacity = np.where(has, capacity, 1)
         if self._strategy.type == "LeastAllocated":
-            each = np.maximum((capacity - requested) * MAX_SCORE // capacity, 0)
+            each = np.maximum((capacity - requested) * FULL // capacity, NONE)
         elif self._strategy.type == "MostAllocated":
-            each = np.minimum(requested, capacity) * MAX_SCORE // capacity
+            each = np.minimum(requested, capacity) * FULL // capacity
         else:
             return self._ratio(requested, capacity, has)
         if has is None:
@@ -129,7 +128,7 @@ class NodeResourcesFit(Plugin):
         """What the nodes have, and what would be requested with the pod there, as scoring counts it."""
         table, rows = nodes.table, nodes.rows
         if state.is_cpu_and_memory:
-            return table.allocatable[rows, :2], table.nonzero[rows] + state.amounts
+            return nodes.of(table.allocatable)[:, :2], nodes.of(table.nonzero) + state.amounts
         index = (rows, state.columns) if isinstance(rows, slice) else (rows[:, None], state.columns)
         requested = table.requested[index] + state.amounts
         for position, column in ((state.cpu, CPU), (state.memory, MEMORY)):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairway.cluster import Cluster, HostPort, Nodes
+from fairway.cluster import Cluster, Nodes
 from fairway.cluster.pod_class import ENCODER
 from fairway.cluster.terms import KINDS
 
@@ -24,8 +24,11 @@ def fingerprint(cluster: Cluster) -> dict[str, Any]:
 
 
 def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """The names of the pieces that differ."""
-    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    """The names of the pieces that differ; a counter may come into being, or be dropped, when somebody looks."""
+    known = (before.keys() | after.keys()) - {
+        name for name in before.keys() ^ after.keys() if name.startswith("counters[")
+    }
+    return sorted(name for name in known if before.get(name) != after.get(name))
 
 
 def _nodes(cluster: Cluster) -> dict[str, Any]:
@@ -62,9 +65,7 @@ def _nodes(cluster: Cluster) -> dict[str, Any]:
 def _pods(cluster: Cluster) -> dict[str, Any]:
     table = cluster.pods
     found: dict[str, Any] = {}
-    ports: set[HostPort] = set()
     for row in range(cluster.nodes.num_rows):
-        pods = table.on_row(row)
         found[f"pods.on_row({row})"] = [
             (
                 placed.pod.metadata.uid,
@@ -77,12 +78,13 @@ def _pods(cluster: Cluster) -> dict[str, Any]:
                 int(table.priority[placed.slot]),
                 bool(table.terminating[placed.slot]),
             )
-            for placed in pods
+            for placed in table.on_row(row)
         ]
-        ports.update(port for placed in pods for port in placed.pod_class.ports)
+        found[f"ports.taken({row})"] = sorted(cluster.ports.taken(row))
     found["pods.by_uid"] = {uid: placed.row for uid, placed in table.by_uid.items()}
     found["pods.slots"] = int(np.count_nonzero(table.row >= 0))
-    found["ports"] = {port: sorted(cluster.ports.rows_using(port)) for port in ports}
+    taken = {port for row in range(cluster.nodes.num_rows) for port in cluster.ports.taken(row)}
+    found["ports.rows_using"] = {port: sorted(cluster.ports.rows_using(port)) for port in taken}
     nominations = cluster.nominations
     found["nominations"] = {
         name: sorted(pod.metadata.uid for pod in nominations.on(name)) for name in nominations.nodes()

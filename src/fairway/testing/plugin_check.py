@@ -208,7 +208,10 @@ def _check_sharing(interview: Interview, answers: Answers) -> None:
 def _check_reservation(interview: Interview, answers: Answers) -> None:
     """What `reserve` takes, `unreserve` gives back."""
     plugin, pod, pod_class, cluster = interview.plugin, interview.pod, interview.pod_class, interview.cluster
-    rows = [cluster.nodes.row_of[name] for name, fits in answers.fits.items() if fits] or interview.live_rows.tolist()
+    accepted = [
+        cluster.nodes.row_of[name] for name, fits in answers.fits.items() if fits
+    ] or interview.live_rows.tolist()
+    rows = [row for row in accepted if not cluster.ports.conflicts(row, pod_class.ports)]
     if isinstance(answers.stance, Refusal) or not rows:
         return
     before = fingerprint(cluster)

@@ -225,3 +225,9 @@ def terminated(pod: Pod) -> Pod:
     """The pod once its deletion was asked for."""
     meta = msgspec.structs.replace(pod.metadata, deletion_timestamp=DELETED_AT)
     return msgspec.structs.replace(pod, metadata=meta)
+
+
+def without_ports(pod: Pod) -> Pod:
+    """The pod, with no port of its node."""
+    containers = tuple(msgspec.structs.replace(container, ports=()) for container in pod.spec.containers)
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, containers=containers))

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from fairway.cluster import Cluster, Event, Verb
+from fairway.cluster.pod_class import host_ports
 from fairway.model import Node, ObjectMeta, Pod
 from fairway.testing.population import (
     NODE_NAMES,
@@ -26,6 +27,7 @@ from fairway.testing.population import (
     random_volume,
     relabelled,
     terminated,
+    without_ports,
 )
 
 T = TypeVar("T")
@@ -89,7 +91,10 @@ class World:
         self._serial += 1
         names = [node.name for node in self.nodes()] or list(NODE_NAMES)
         name = self.chance.pick(NODE_NAMES) if self.chance.flip(5) else self.chance.pick(names)
-        return random_placed_pod(self.chance, f"placed-{self._serial}", name)
+        pod = random_placed_pod(self.chance, f"placed-{self._serial}", name)
+        taken = {port for other in self.pods() if other.spec.node_name == name for port in host_ports(other)}
+        # Two pods that hold the same port of a node are nothing a scheduler brings about.
+        return pod if taken.isdisjoint(host_ports(pod)) else without_ports(pod)
 
     def event(self) -> Event:
         """Something that might happen next; it is applied to the world already."""
