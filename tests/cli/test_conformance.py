@@ -12,6 +12,7 @@ import pytest
 from fairway.cli.corpus import CaseLine
 from fairway.cli.corpus_run import check_line
 from fairway.cli.main import main
+from fairway.plugin import Nodes, Plugin, PodClass
 
 CORPUS = Path(__file__).parent.parent / "conformance" / "corpus"
 
@@ -27,8 +28,13 @@ def written(path: Path, *items: dict[str, Any]) -> Path:
 
 
 def gates() -> dict[str, Any]:
-    """The smallest case of all."""
-    return min(cases("SchedulingGates"), key=lambda case: len(case["objects"]))
+    """The smallest case that begins with a gated pod and ends with one that was placed."""
+    suitable = (
+        case
+        for case in cases("SchedulingGates")
+        if case["expect"][0]["result"] == "gated" and case["expect"][-1]["result"] == "scheduled"
+    )
+    return min(suitable, key=lambda case: len(case["objects"]))
 
 
 # -- the command ---------------------------------------------------------------------------------------------------------
@@ -48,9 +54,8 @@ def test_prints_a_row_for_each_focus(jobs: str, capsys: pytest.CaptureFixture[st
 
 def test_shows_the_first_mismatches_and_answers_no(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = gates()
-    (placed,) = (expect for expect in case["expect"][-1:] if expect["result"] == "scheduled")
-    placed["node"] = "elsewhere"
     case["expect"][0]["result"] = "error"
+    case["expect"][-1]["node"] = "elsewhere"
     file = written(tmp_path / "wrong.jsonl", case)
     assert main(["conformance", str(file), "--show", "1"]) == 3
     printed = capsys.readouterr()
@@ -88,15 +93,28 @@ def test_one_case_can_be_picked(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no case is called soup" in capsys.readouterr().err
 
 
-def test_a_plugin_of_ones_own_that_fails_is_a_mismatch_of_its_case(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+class Failing(Plugin):
+    """A plugin with a bug."""
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        raise ZeroDivisionError("a bug")
+
+
+def test_an_engine_that_fails_does_not_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plugins = {"multiPoint": {"enabled": [{"name": f"{__name__}:Failing"}]}}
+    profile = {"schedulerName": "default-scheduler", "plugins": plugins}
     case = gates()
-    del case["objects"][:]  # so that pods are expected where there are no nodes
-    file = written(tmp_path / "wrong.jsonl", case)
+    case["config"] = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [profile],
+    }
+    file = written(tmp_path / "failing.jsonl", case)
     assert main(["conformance", str(file), "-o", "json", "--show", "99"]) == 3
-    scheduled = [expect["pod"] for expect in case["expect"] if expect["result"] == "scheduled"]
-    assert [each["pod"] for each in json.loads(capsys.readouterr().out)["first"]] == scheduled
+    first, *others = json.loads(capsys.readouterr().out)["first"]
+    assert "a failure: ZeroDivisionError: a bug" in first["differences"][0]["got"]
+    results = [expect["result"] for expect in case["expect"]]
+    assert len(others) == len(results) - results.index("scheduled") - 1
 
 
 # -- bad files -----------------------------------------------------------------------------------------------------------
@@ -131,16 +149,27 @@ def broken(change: Any) -> str:
         ),
     ],
 )
-@pytest.mark.parametrize("jobs", ["1", "2"])
 def test_bad_cases_are_named_by_file_and_line(
-    jobs: str, text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "bad.jsonl"
-    file.write_text(f"{text}\n{text}\n")
-    assert main(["conformance", str(file), "--jobs", jobs]) == 1
+    file.write_text(text)
+    assert main(["conformance", str(file), "--jobs", "1"]) == 1
     error = capsys.readouterr().err
     assert error.startswith(f"error: {file}, line ")
     assert words in error
+
+
+@pytest.mark.parametrize("kind", ["Soup", "Pod"])
+def test_other_processes_report_bad_cases_too(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = gates()
+    good = json.dumps(case)
+    case["config" if kind == "Soup" else "objects"] = {"kind": kind} if kind == "Soup" else [{"kind": kind}]
+    (tmp_path / "bad.jsonl").write_text(f"{good}\n{json.dumps(case)}\n")
+    assert main(["conformance", str(tmp_path / "bad.jsonl"), "--jobs", "2"]) == 1
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path / 'bad.jsonl'}, line 2, ")
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ class Difference(NamedTuple):
 
 def differences(expect: Mapping[str, Any], seen: Mapping[str, Any]) -> list[Difference]:
     """Compare everything; fields that the corpus does not know must not have been seen either."""
-    found = list(_plain(PLAIN, expect, seen, ""))
+    found = [*_plain(PLAIN, expect, seen, ""), *_unknown(expect, (*PLAIN, "rejected", "scores", "preemption"), "")]
     found += _refusals(expect.get("rejected") or [], seen.get("rejected") or [])
     found += _scores(expect.get("scores"), seen.get("scores"))
     wanted, got = expect.get("preemption"), seen.get("preemption")
@@ -67,6 +67,7 @@ def differences(expect: Mapping[str, Any], seen: Mapping[str, Any]) -> list[Diff
     elif wanted is not None and got is not None:
         # The engine counts the equally good candidates; the corpus names them.
         found += _plain(PREEMPTION, {**wanted, "ties": len(wanted.get("ties") or ())}, got, "preemption.")
+        found += _unknown(wanted, PREEMPTION, "preemption.")
     return found
 
 
@@ -84,6 +85,12 @@ def _plain(
             yield Difference(prefix + field, _listed(missing, "as well"), _listed(extra, "as well"))
         else:
             yield Difference(prefix + field, _words(wanted), _words(got))
+
+
+def _unknown(expect: Mapping[str, Any], known: Sequence[str], prefix: str) -> Iterable[Difference]:
+    """What is recorded but not compared must not pass for equal."""
+    for field in expect.keys() - set(known):
+        yield Difference(prefix + field, _words(expect[field]), "a field that is not compared")
 
 
 def _normal(value: Any) -> Any:

@@ -19,7 +19,6 @@ from fairway.cli.corpus import Case, CaseLine, decode_case
 from fairway.cli.corpus_difference import Difference, differences
 from fairway.cluster import Cluster, Event, Verb
 from fairway.cycle import (
-    ConfigError,
     Decision,
     Inspection,
     Outcome,
@@ -28,6 +27,7 @@ from fairway.cycle import (
     decode_configuration,
     default_configuration,
 )
+from fairway.cycle.config import ConfigError
 from fairway.plugin import Refusal
 from fairway.plugins.registry import REGISTRY
 

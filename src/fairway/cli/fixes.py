@@ -76,7 +76,11 @@ def _pairs(profile: Profile, tried: list[tuple[Relaxation, Inspection]]) -> Iter
 
 
 def _priorities(profile: Profile, pod: Pod) -> Iterator[Fix]:
-    """A more important class of the cluster's own, if that would make room: the least important one that does."""
+    """A more important class of the cluster's own, if that would make room: the least important one that does.
+
+    Who would have to evict its own siblings is not helped.
+    """
+    own = pod.metadata.controller
     classes: list[PriorityClass] = sorted(
         profile.cluster.workloads.priority_classes.values(), key=lambda one: (one.value, one.metadata.name)
     )
@@ -87,10 +91,11 @@ def _priorities(profile: Profile, pod: Pod) -> Iterator[Fix]:
         spec = msgspec.structs.replace(
             pod.spec, priority=one.value, priority_class_name=name, preemption_policy="PreemptLowerPriority"
         )
-        decision = profile.decide(msgspec.structs.replace(pod, spec=spec))
-        preemption = decision.preemption
-        if preemption is not None and preemption.chosen is not None:
+        preemption = profile.decide(msgspec.structs.replace(pod, spec=spec)).preemption
+        if preemption is None or preemption.chosen is None:
+            continue
+        victims = preemption.chosen.victims
+        if own is None or all(victim.metadata.controller != own for victim in victims):
             node = profile.cluster.nodes.names[preemption.chosen.row]
-            victims = tuple(victim.key for victim in preemption.chosen.victims)
-            yield Fix((f"priorityClassName: {name}",), (node,), victims)
+            yield Fix((f"priorityClassName: {name}",), (node,), tuple(victim.key for victim in victims))
             return

@@ -1,15 +1,17 @@
 """From the paths on the command line to what a trial is about.
 
-In: the paths given with `-f` and `--cluster`. Out: `Manifests`, with notes about what was made, left out or skipped. Pods that
-are on a node already belong to the cluster, whichever file they are in; controllers whose pods are in the files
-make no more of them. Called by `trial` for the commands `try` and `why`.
+In: the paths given with `-f` and `--cluster`. Out: `Manifests`, with notes about what was made, left out or skipped.
+Pods that are on a node already belong to the cluster, whichever file they are in; controllers whose pods are in the
+files make no more of them. Called by `trial` for the commands `try` and `why`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+
+import msgspec
 
 from fairway.cli.controller_kinds import CronJob, DaemonSet, Deployment, Job, decode_controller
 from fairway.cli.controllers import MAX_PODS, Controller, Wanted, wanted_by
@@ -33,31 +35,40 @@ from fairway.model import (
 
 __all__ = ["load_manifests"]
 
-Asked = tuple[Pod | Controller, Source]
 OWN_KINDS = Deployment | DaemonSet | Job | CronJob
+Found = tuple[ApiObject | OWN_KINDS, Source]
+Asked = tuple[Pod | Controller, Source]
+NAMED = 4
 DUMP = "kubectl get nodes,pods,pvc,pv,sc,ns,pdb,priorityclasses -A -o yaml > cluster.yaml"
 
 
 def load_manifests(files: Sequence[str], cluster_files: Sequence[str]) -> Manifests:
     """Read everything; see the module."""
+    if [*files, *cluster_files].count("-") > 1:
+        raise CommandError("standard input can be read only once", "give - once, and files for the rest", USAGE)
     passed_over: list[Skipped] = []
     given = load_files(cluster_files, passed_over)
     others: list[Skipped] = []
     asked: list[Asked] = []
     kept: list[Loaded] = []
-    notes: list[str] = []
-    for thing, source in _in_order(files, others):
+    finished: list[str] = []
+    for thing, source in _named(_in_order(files, others)):
         if isinstance(thing, Pod):
-            _sort_pod(thing, source, asked, kept, notes)
-            continue
-        if isinstance(thing, OWN_KINDS | ReplicaSet | StatefulSet | ReplicationController):
+            if thing.is_finished:
+                finished.append(object_name(thing))
+            elif thing.spec.node_name:
+                kept.append(Loaded(thing, source))
+            else:
+                asked.append((thing, source))
+        elif isinstance(thing, OWN_KINDS | ReplicaSet | StatefulSet | ReplicationController):
             asked.append((thing, source))
-        if not isinstance(thing, OWN_KINDS):
+        if not isinstance(thing, OWN_KINDS | Pod):
             kept.append(Loaded(thing, source))
     objects = _once([*given, *kept], asked)
     nodes = [one.object for one in objects if isinstance(one.object, Node)]
     if not nodes:
         _complain_about_nodes(files, cluster_files)
+    notes = list(_file_notes(finished, [one for one in kept if isinstance(one.object, Pod)]))
     wanted = [_checked(thing, source, nodes) for thing, source in _unowned(asked, notes)]
     if not asked:
         hint = "a pod, or something that makes pods: Deployment, StatefulSet, Job, DaemonSet, ..."
@@ -68,13 +79,11 @@ def load_manifests(files: Sequence[str], cluster_files: Sequence[str]) -> Manife
     return Manifests(objects, wanted, notes)
 
 
-def _in_order(files: Sequence[str], others: list[Skipped]) -> Iterator[tuple[ApiObject | OWN_KINDS, Source]]:
+def _in_order(files: Sequence[str], others: list[Skipped]) -> Iterator[Found]:
     """Everything in the files, as it stands there; what is neither object nor controller goes to `others`."""
     for path in files:
         skipped: list[Skipped] = []
-        found: list[tuple[ApiObject | OWN_KINDS, Source]] = [
-            (one.object, one.source) for one in load_files([path], skipped)
-        ]
+        found: list[Found] = [(one.object, one.source) for one in load_files([path], skipped)]
         for one in skipped:
             controller = decode_controller(one)
             if controller is None:
@@ -84,16 +93,17 @@ def _in_order(files: Sequence[str], others: list[Skipped]) -> Iterator[tuple[Api
         yield from sorted(found, key=lambda pair: (Path(pair[1].file), pair[1].document, pair[1].item or 0))
 
 
-def _sort_pod(
-    pod: Pod, source: Source, asked: list[Asked], kept: list[Loaded], notes: list[str]
-) -> None:
-    if pod.is_finished:
-        notes.append(f"{object_name(pod)} has {pod.status.phase.lower()} already; it is left out")
-    elif pod.spec.node_name:
-        notes.append(f"{object_name(pod)} is on {pod.spec.node_name} already; it counts as running there")
-        kept.append(Loaded(pod, source))
-    else:
-        asked.append((pod, source))
+def _named(found: Iterable[Found]) -> Iterator[Found]:
+    """With names for pods that leave theirs to the API server: their prefix and a number, the same on every run."""
+    numbers: Counter[str] = Counter()
+    for thing, source in found:
+        meta = thing.metadata
+        if isinstance(thing, Pod) and meta.generate_name and not meta.name:
+            numbers[meta.generate_name] += 1
+            meta = msgspec.structs.replace(meta, name=f"{meta.generate_name}{numbers[meta.generate_name]}")
+            yield msgspec.structs.replace(thing, metadata=meta), source
+        else:
+            yield thing, source
 
 
 def _once(loaded: Sequence[Loaded], asked: Sequence[Asked]) -> list[Loaded]:
@@ -110,9 +120,7 @@ def _once(loaded: Sequence[Loaded], asked: Sequence[Asked]) -> list[Loaded]:
     return result
 
 
-def _unowned(
-    asked: Sequence[Asked], notes: list[str]
-) -> Iterator[Asked]:
+def _unowned(asked: Sequence[Asked], notes: list[str]) -> Iterator[Asked]:
     """Without the controllers whose pods (or ReplicaSets) are in the files themselves."""
     owners = {
         (thing.metadata.namespace or "default", owner.kind, owner.name)
@@ -158,6 +166,17 @@ def _complain_about_nodes(files: Sequence[str], cluster_files: Sequence[str]) ->
     )
 
 
+def _file_notes(finished: Sequence[str], running: Sequence[Loaded]) -> Iterator[str]:
+    if finished:
+        yield f"left out, having ended already: {_few(finished)}"
+    if running:
+        yield f"on a node already, and counted there: {_few([object_name(one.object) for one in running])}"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
 def _notes(
     objects: Sequence[Loaded], wanted: Sequence[Wanted], nodes: Sequence[Node], skipped: Sequence[Skipped]
 ) -> Iterator[str]:
@@ -172,8 +191,7 @@ def _notes(
         yield f"{pending} of the cluster's pods are on no node; they are left out (give them with -f to try them)"
     lost = Counter(pod.spec.node_name for pod in pods if pod.spec.node_name and pod.spec.node_name not in names)
     if lost:
-        nodes_lost = ", ".join(sorted(lost))
-        yield f"{lost.total()} pods are on nodes that are not in the files and do not count: {nodes_lost}"
+        yield f"{lost.total()} pods do not count, being on nodes that are not in the files: {_few(sorted(lost))}"
     kinds = Counter(one.kind for one in skipped)
     if kinds:
         parts = (f"{count} {kind}" for kind, count in sorted(kinds.items()))

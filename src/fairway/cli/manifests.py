@@ -1,8 +1,8 @@
 """What a trial is about: the objects of the cluster, and everything that wants pods.
 
-In: decoded objects and `Wanted`s (from `manifest_files`). Out: `Manifests`: the objects as an API server would hand them
-out, checked as it would check them, and the pods on demand. Wrong input is a `DecodeError` that names file, object and
-field, in terms of what the user wrote: of the template, not of the pod made from it. Called by `trial`.
+In: decoded objects and `Wanted`s (from `manifest_files`). Out: `Manifests`: the objects as an API server would hand
+them out, checked as it would check them, and the pods on demand. Wrong input is a `DecodeError` that names file,
+object and field, in terms of what the user wrote: of the template, not of the pod made from it. Called by `trial`.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from fairway.cycle import Diagnosis
 from fairway.model import (
     Affinity,
     Node,
+    NodeAffinity,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
@@ -146,8 +147,6 @@ def _with_terms(pod: Pod, terms: Sequence[NodeSelectorTerm], number: int, change
 
 
 def _with_required(pod: Pod, required: NodeSelector | None) -> Pod:
-    from fairway.model import NodeAffinity
-
     affinity = pod.spec.affinity or Affinity()
     wishes = msgspec.structs.replace(
         affinity.node_affinity or NodeAffinity(), required_during_scheduling_ignored_during_execution=required
@@ -187,10 +186,10 @@ def _smaller(
         if smaller is not None:
             changed, actual = smaller
             words = " and ".join(
-                f"{name} {amount_text(name, pod_class.requests[name])} → {amount_text(name, actual[name])}"
+                f"{amount_text(name, actual[name])} {name} instead of {amount_text(name, pod_class.requests[name])}"
                 for name in amounts
             )
-            yield Relaxation(words, changed)
+            yield Relaxation(f"ask for {words}", changed)
 
 
 def _less_even(pod: Pod) -> Iterator[Relaxation]:
@@ -231,9 +230,7 @@ def _without_host_ports(pod: Pod) -> Iterator[Relaxation]:
     def freed(spec: PodSpec, wanted: int) -> dict[str, Any]:
         return {
             part: tuple(
-                msgspec.structs.replace(
-                    one, ports=tuple(port for port in one.ports if port.host_port != wanted)
-                )
+                msgspec.structs.replace(one, ports=tuple(port for port in one.ports if port.host_port != wanted))
                 for one in getattr(spec, part)
             )
             for part in ("containers", "init_containers")

@@ -60,8 +60,7 @@ class Trial:
         self.cluster = Cluster()
         self.cluster.load(manifests.objects)
         self.profiles = {
-            profile.scheduler_name: Profile(profile, self.cluster, seed=seed)
-            for profile in configuration.profiles
+            profile.scheduler_name: Profile(profile, self.cluster, seed=seed) for profile in configuration.profiles
         }
         self._names = dict(manifests.names)
 

@@ -154,9 +154,7 @@ def _document(verdicts: Sequence[Verdict], num_nodes: int) -> dict[str, Any]:
     return {
         "nodes": num_nodes,
         "placed": sum(verdict.is_placed for verdict in verdicts),
-        "pods": [
-            _row(verdict, num_nodes) | {"funnel": funnel_document(verdict.funnel)} for verdict in verdicts
-        ],
+        "pods": [_row(verdict, num_nodes) | {"funnel": funnel_document(verdict.funnel)} for verdict in verdicts],
     }
 
 
@@ -180,12 +178,13 @@ def _explain(verdicts: Sequence[Verdict], num_nodes: int) -> None:
 
 def _summary(verdicts: Sequence[Verdict]) -> str:
     """What came of it all, in one line."""
+
     def count(*results: str) -> int:
         return sum(verdict.result in results for verdict in verdicts)
 
     victims = sum(len(verdict.victims) for verdict in verdicts)
     total = len(verdicts)
-    text = f"{count('scheduled', 'preempted')} of {total} pod{'' if total == 1 else 's'} get{'s' if total == 1 else ''} a node"
+    text = f"{count('scheduled', 'preempted')} of {total} {'pod gets' if total == 1 else 'pods get'} a node"
     if victims:
         text += f" ({count('preempted')} by evicting {victims} pod{'' if victims == 1 else 's'})"
     for results, words in (

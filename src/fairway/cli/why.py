@@ -49,6 +49,7 @@ Exit codes: 0 the pod gets a node; 3 it does not; 1 and 2 errors.
 @output_option
 def why(
     pod_name: str,
+    *,
     files: Sequence[str],
     cluster_files: Sequence[str],
     config: str | None,
@@ -59,6 +60,7 @@ def why(
 ) -> int:
     """See HELP, which is what users read."""
     from fairway.cli.explanation import COLUMNS, Explanation
+    from fairway.cli.explanation_text import answer_lines, node_lines
     from fairway.cli.trial import open_trial
 
     if node_name is not None and all_nodes:
@@ -77,10 +79,10 @@ def why(
     if is_structured(output):
         emit(rows, COLUMNS, output, explanation.document(rows))
     elif node_name is not None:
-        click.echo("\n".join(explanation.node_lines(node_name)))
+        click.echo("\n".join(node_lines(explanation, node_name)))
     else:
         every = all_nodes or output == "wide"
-        click.echo("\n".join(explanation.lines(every)))
+        click.echo("\n".join(answer_lines(explanation, every)))
         if every:
             click.echo()
             emit(rows, COLUMNS, "wide" if output == "wide" else "table")

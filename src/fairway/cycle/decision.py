@@ -7,7 +7,7 @@ happened and why). Numbers are always there; words (`message`) are made when som
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from fairway.model import Pod
@@ -62,7 +62,7 @@ class Decision:
     preemption: Preemption | None = None
     gate: tuple[str, Refusal] | None = None  # who gated the pod, and why
     error: str = ""
-    unschedulable_plugins: frozenset[str] = field(default_factory=frozenset)
+    unschedulable_plugins: frozenset[str] = frozenset()
 
     @property
     def message(self) -> str:

@@ -15,7 +15,8 @@ from fairway.cluster import Cluster, PodClass
 from fairway.cycle import feasibility, inspection, pod_cycle
 from fairway.cycle.answers import Answers
 from fairway.cycle.config import ProfileConfig
-from fairway.cycle.decision import Decision
+from fairway.cycle.decision import Decision, Outcome
+from fairway.cycle.guard import PluginError, guard
 from fairway.cycle.sampling import Sampler, Sampling, TieBreak, TieBreaker
 from fairway.model import Pod
 from fairway.plugin import Hint, Plugin, Refusal, Wait, overrides
@@ -110,7 +111,11 @@ class Profile:
 
     def decide(self, pod: Pod) -> Decision:
         """Where should the pod go now? Changes nothing; see `pod_cycle`."""
-        return pod_cycle.decide(self, pod)
+        try:
+            return pod_cycle.decide(self, pod)
+        except PluginError as error:
+            self._answers.clear()  # whatever was half worked out
+            return Decision(pod, self.classify(pod), Outcome.ERROR, error=str(error))
 
     def inspect(self, pod: Pod) -> inspection.Inspection:
         """What does every plugin say about every node? Changes nothing."""
@@ -156,7 +161,10 @@ class Profile:
 
 
 def _make(name: str, config: ProfileConfig, cluster: Cluster) -> Plugin:
-    plugin = config.entries[name].factory(cluster, config.args.get(name))
+    try:
+        plugin = config.entries[name].factory(cluster, config.args.get(name))
+    except Exception as error:  # a user's plugin may fail in any way
+        raise PluginError(f"plugin {name} can not be made: {type(error).__name__}: {error}") from error
     if plugin.name != name:  # a user's plugin, listed as module:Class, goes by that name throughout
         setattr(plugin, "name", name)  # noqa: B010 - a class variable, on purpose overridden on the instance
-    return plugin
+    return guard(plugin)

@@ -81,7 +81,8 @@ class PreferredAffinity:
         parts = [scores.of_rows(rows) for scores in self._scores.values() if scores.total]
         if len(parts) == 1:
             return parts[0].copy() if isinstance(rows, slice) else parts[0]
-        return np.add.reduce(parts)
+        worth: NDArray[np.int64] = np.add.reduce(parts)
+        return worth
 
     def _rebuild(self) -> None:
         cluster, own = self._cluster, self._terms

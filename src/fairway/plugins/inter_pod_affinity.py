@@ -77,6 +77,8 @@ class InterPodAffinity(Plugin):
     # -- which nodes ---------------------------------------------------------------------------------------------
 
     def pre_filter(self, pod: PodClass, nodes: Nodes) -> RequiredAffinity | Skip:
+        if self.cluster.counters.terms_version == 0:  # no pod ever had a term, this one included
+            return SKIP
         required = self._kept(pod).required
         return required if required.refresh() else SKIP
 
@@ -99,6 +101,8 @@ class InterPodAffinity(Plugin):
     # -- which node ----------------------------------------------------------------------------------------------
 
     def pre_score(self, pod: PodClass, nodes: Nodes) -> PreferredAffinity | Skip:
+        if self.cluster.counters.terms_version == 0:
+            return SKIP
         kept = self._kept(pod)
         if self._ignores_others and not kept.has_preferences:
             return SKIP

@@ -27,7 +27,7 @@ STALE_STATE = (
 STALE_NOTES = "What it keeps in pod.kept or in itself has gone stale: bring it up to date in pre_filter and pre_score."
 
 
-def check_memory(make: Make, situation: Situation, pod: Pod) -> None:
+def check_memory(make: Make, situation: Situation, pod: Pod, hints: bool) -> None:
     """Remembering answers as the cycle does never gives another answer than asking anew."""
     objects = {(thing.kind, thing.metadata.uid): thing for thing in situation.objects}
     cluster = _load(objects)
@@ -43,7 +43,8 @@ def check_memory(make: Make, situation: Situation, pod: Pod) -> None:
         fresh = Interview(make(_load(objects)), pod).answers()
         if memory.answers != fresh:
             raise memory.complaint(event, fresh)
-        _check_hints(memory.interview, before, fresh, event, changes)
+        if hints and cluster.nodes.row_of:
+            _check_hints(memory.interview, before, fresh, event, changes)
 
 
 def _load(objects: dict[Any, Any]) -> Cluster:

@@ -32,11 +32,17 @@ Make = Callable[[Cluster], Plugin]
 
 
 def check_plugin(
-    plugin: type[Plugin] | Plugin, *, args: Any = None, examples: int | Iterable[Situation] = 25, seed: int = 0
+    plugin: type[Plugin] | Plugin,
+    *,
+    args: Any = None,
+    examples: int | Iterable[Situation] = 25,
+    seed: int = 0,
+    hints: bool = True,
 ) -> None:
     """Try a plugin on many situations; `AssertionError` if it breaks a rule.
 
-    `args` is its pluginConfig entry; `examples` how many situations to generate (from `seed`), or the situations.
+    `args` is its pluginConfig entry; `examples` how many situations to generate (from `seed`), or the situations;
+    with `hints=False` its `events` may miss some that would help.
     """
     kind = plugin if isinstance(plugin, type) else type(plugin)
     if isinstance(plugin, Plugin) and args is None:
@@ -51,7 +57,7 @@ def check_plugin(
         for pod in situation.pods:
             _check_answers(make, _loaded(situation.objects), pod, generator)
             check_what_if(make, _loaded(situation.objects), pod, situation.pods)
-            check_memory(make, situation, pod)
+            check_memory(make, situation, pod, hints)
 
 
 def _loaded(objects: Sequence[Any]) -> Cluster:

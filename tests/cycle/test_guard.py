@@ -1,0 +1,111 @@
+"""Users' plugins that break their word, and the words they get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairway.cluster import Nodes, PodClass
+from fairway.cycle import Outcome, PluginError, Profile, decode_configuration
+from fairway.cycle.plugin_entry import PluginEntry, implemented_points
+from fairway.plugin import Plugin, overrides
+from fairway.plugins.registry import REGISTRY
+from fairway.testing import cluster, pod
+
+
+class Raises(Plugin):
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        raise KeyError("rack")
+
+
+class WrongShape(Plugin):
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        return np.ones((len(nodes), 2), bool)
+
+
+class NotBoolean(Plugin):
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        return np.ones(len(nodes))
+
+
+class Floats(Plugin):
+    def score(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        return np.full(len(nodes), 0.5)
+
+
+class TooHigh(Plugin):
+    def score(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        return np.full(len(nodes), 101)
+
+
+class Negative(Plugin):
+    def score(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        return np.full(len(nodes), -7)
+
+
+class NegativeRaw(Plugin):
+    normalize = "default"
+
+    def score(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        return np.full(len(nodes), -7)
+
+
+class Listed(Plugin):
+    """Lists are as good as arrays."""
+
+    def score(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        return [3] * len(nodes)
+
+
+def profile_with(kind: type[Plugin]) -> Profile:
+    registry = {**REGISTRY, kind.name: PluginEntry(kind, implemented_points(kind))}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": kind.name}]}}}],
+    }
+    return Profile(decode_configuration(config, "test", registry).profiles[0], cluster(nodes=3))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Raises, "plugin Raises: filter() raised KeyError: 'rack'"),
+        (WrongShape, "shape (3,); it returned bool of shape (3, 2)"),
+        (NotBoolean, "must return a boolean array"),
+        (Floats, "must return an integer array"),
+        (TooHigh, 'plugin "TooHigh" returns an invalid score 101'),
+        (Negative, 'plugin "Negative" returns an invalid score -7'),
+        (NegativeRaw, "must not be negative"),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else "",
+)
+def test_a_mistake_fails_the_attempt_and_names_the_plugin(kind: type[Plugin], words: str) -> None:
+    decision = profile_with(kind).decide(pod())
+    assert decision.outcome is Outcome.ERROR
+    assert words in decision.message
+
+
+def test_what_is_right_passes() -> None:
+    profile = profile_with(Listed)
+    assert profile.decide(pod()).outcome is Outcome.SCHEDULED
+    assert profile.inspect(pod()).scores["Listed"] == {"node-1": 3, "node-2": 3, "node-3": 3}
+
+
+def test_a_guarded_plugin_takes_part_where_it_did() -> None:
+    plugin = profile_with(Listed).plugin("Listed")
+    assert isinstance(plugin, Listed)
+    assert overrides(plugin, "score")
+    assert not overrides(plugin, "filter")
+
+
+def test_a_plugin_that_can_not_be_made_is_named() -> None:
+    class NeedsArgs(Listed):
+        def __init__(self, cluster: Any, args: Any = None) -> None:
+            super().__init__(cluster, args)
+            raise ValueError("args.file is missing")
+
+    with pytest.raises(PluginError, match=r"plugin NeedsArgs can not be made: ValueError: args\.file is missing"):
+        profile_with(NeedsArgs)
