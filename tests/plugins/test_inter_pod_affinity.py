@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -362,14 +363,71 @@ def test_what_if_a_pod_with_terms_nobody_had_before_came() -> None:
 
 def test_terms_that_come_and_go() -> None:
     world = World([*NODES, *SPACES])
+    world.put(pod("fan", on="b1", affinity=likes(2, term({"n": "7"}, HOST))))
     plugin = InterPodAffinity(world.cluster)
     incoming = pod("p", {"n": "7"})
+    names = ["a1", "b1", "bare"]
     for number in range(200):  # far more terms than are in use at any time
-        guard = pod("w", on="a1", affinity=apart(term({"n": str(number)}, HOST)))
+        guard = pod(
+            "w", on="a1", affinity=apart(term({"n": str(number)}, HOST)) | likes(1, term({"n": str(number)}, HOST))
+        )
         world.put(guard)
         assert verdicts(world, plugin, incoming) == ({**ANYWHERE, "a1": SHUNNED} if number == 7 else None)
+        assert scores(world, plugin, incoming, names) == {"a1": 50 if number == 7 else 0, "b1": 100, "bare": 0}
         world.drop(guard)
         assert verdicts(world, plugin, incoming) is None
+
+
+def test_pods_that_come_and_go_one_by_one() -> None:
+    world = World([zoned(f"n{number}", None if number == 5 else f"z{number % 4}") for number in range(40)])
+    plugin = InterPodAffinity(world.cluster)
+    names = list(world.nodes)
+    together, alone = near(term()) | apart(term(DB, HOST)), apart(term(key=HOST))
+    fond = likes(9, term(), term(DB, HOST)) | dislikes(5, term(DB), term(key=HOST))
+    incoming = [
+        pod("p", WEB, affinity=together),
+        pod("q", WEB, affinity=alone),
+        pod("r", DB, affinity=fond),
+        pod("s", DB),
+    ]
+    chance = np.random.default_rng(7)
+    for number in range(80):
+        placed = list(world.pods.values())
+        if len(placed) > 15 and chance.random() < 0.5:
+            world.drop(placed[int(chance.integers(len(placed)))])
+        else:
+            affinity = [None, fond, alone][int(chance.integers(3))]
+            world.put(pod(f"w{number}", [WEB, DB][number % 2], on=f"n{int(chance.integers(8))}", affinity=affinity))
+        for each in incoming:
+            assert verdicts(world, plugin, each) == naive_verdicts(world, each)
+            assert scores(world, plugin, each, names) == naive_scores(world, each, names, 1, ignores_others=False)
+
+
+def test_many_changes_between_two_looks() -> None:
+    world = World([zoned(f"n{number}", f"z{number % 7}") for number in range(100)])
+    plugin = InterPodAffinity(world.cluster)
+    incoming = pod("p", WEB, affinity=apart(term(key=HOST)) | likes(3, term()))
+    names = list(world.nodes)
+    verdicts(world, plugin, incoming)
+    scores(world, plugin, incoming, names)
+    for number in range(60):
+        world.put(pod(f"w{number}", WEB, on=f"n{number * number % 100}"))
+    assert verdicts(world, plugin, incoming) == naive_verdicts(world, incoming)
+    assert scores(world, plugin, incoming, names) == naive_scores(world, incoming, names, 1, ignores_others=False)
+
+
+def test_namespaces_that_change_their_labels() -> None:
+    shy = apart(term(namespaceSelector={"matchLabels": {"team": "z"}}, key=HOST))
+    world = World([*NODES, *SPACES, pod("w", WEB, on="a1", namespace="other"), pod("x", on="b1", affinity=shy)])
+    plugin = InterPodAffinity(world.cluster)
+    incoming = pod("p", WEB, affinity=shy)
+    assert verdicts(world, plugin, incoming) == ANYWHERE
+    world.put(namespace("other", {"team": "z"}))
+    assert verdicts(world, plugin, incoming) == {**ANYWHERE, "a1": NOT_APART}
+    world.put(namespace("default", {"team": "z"}))
+    assert verdicts(world, plugin, incoming) == {**ANYWHERE, "a1": NOT_APART, "b1": SHUNNED}
+    world.drop(world.namespaces["other"])
+    assert verdicts(world, plugin, incoming) == {**ANYWHERE, "b1": SHUNNED}
 
 
 WAITING = pod("p", {"me": "1"}, affinity=near(term()) | apart(term(DB, HOST)))

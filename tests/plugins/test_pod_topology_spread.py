@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -315,6 +317,67 @@ def test_many_changes_between_two_looks() -> None:
         world.put(web(f"w{number}", f"n{number * number % 200}"))
     assert verdicts(world, plugin, incoming) == naive_verdicts(world, incoming, SYSTEM_DEFAULTS)
     assert scores(world, plugin, crowd, names) == naive_scores(world, crowd, SYSTEM_DEFAULTS, True, names)
+
+
+def test_pods_that_come_and_go_one_by_one() -> None:
+    world = World([zoned(f"n{number}", None if number == 5 else f"z{number % 4}") for number in range(40)])
+    plugin = PodTopologySpread(world.cluster)
+    names = list(world.nodes)
+    strict = pod("p", APP, spread=[hard(skew=2), hard(HOST, 2)])
+    relaxed = [pod("q", APP, spread=[soft(), soft(HOST)]), pod("r", APP, spread=[soft(), soft(HOST), soft("rack")])]
+    chance = np.random.default_rng(7)
+    for number in range(80):
+        placed = list(world.pods.values())
+        if len(placed) > 15 and chance.random() < 0.5:
+            world.drop(placed[int(chance.integers(len(placed)))])
+        else:
+            world.put(web(f"w{number}", f"n{int(chance.integers(8))}"))  # few nodes, so that several pods share one
+        assert verdicts(world, plugin, strict) == naive_verdicts(world, strict, SYSTEM_DEFAULTS)
+        for each in relaxed:
+            assert scores(world, plugin, each, names) == naive_scores(world, each, SYSTEM_DEFAULTS, True, names)
+
+
+def test_nodes_that_change() -> None:
+    world = World([*THREE_ZONES, web("w", "a1"), web("x", "b1")])
+    plugin = PodTopologySpread(world.cluster)
+    choosy = pod("p", APP, spread=[hard(nodeTaintsPolicy="Honor")], node_selector={"disk": "ssd"})
+    lenient = pod("q", APP, spread=[hard(nodeAffinityPolicy="Ignore"), soft(HOST)])
+    for changed in [
+        node("c1", {HOST: "c1", ZONE: "c", "disk": "ssd"}),
+        node("a1", {HOST: "a1", ZONE: "a", "disk": "ssd"}),
+        node("c1", {HOST: "c1", ZONE: "c", "disk": "ssd"}, taint="gpu"),
+        zoned("c1", "b"),
+        zoned("d1", "d"),
+        zoned("c1", None),
+        node("a2"),
+    ]:
+        world.put(changed)
+        for each in (choosy, lenient):
+            assert verdicts(world, plugin, each) == naive_verdicts(world, each, SYSTEM_DEFAULTS)
+        names = list(world.nodes)
+        assert scores(world, plugin, lenient, names) == naive_scores(world, lenient, SYSTEM_DEFAULTS, True, names)
+    world.drop(world.nodes["b1"])
+    world.put(node("e1"))  # takes the row of b1
+    names = list(world.nodes)
+    assert verdicts(world, plugin, lenient) == naive_verdicts(world, lenient, SYSTEM_DEFAULTS)
+    assert scores(world, plugin, lenient, names) == naive_scores(world, lenient, SYSTEM_DEFAULTS, True, names)
+
+
+@pytest.mark.parametrize(
+    ("num_nodes", "zone_of"),
+    [
+        pytest.param(600, lambda number: "rare" if number == 599 else f"z{number % 3}", id="a zone far down the list"),
+        pytest.param(100, lambda number: f"z{number % 60}", id="too many pairs of pods and zones for a table"),
+    ],
+)
+def test_score_of_a_large_cluster(num_nodes: int, zone_of: Callable[[int], str]) -> None:
+    nodes = [zoned(f"n{number}", zone_of(number)) for number in range(num_nodes)]
+    nodes[3] = node("n3", {ZONE: zone_of(3)})  # no host name
+    pods = [web(f"w{number}", f"n{number % 7}") for number in range(40)]
+    world = World([*nodes, *pods, named("Service", "s", spec={"selector": APP})])
+    names = list(world.nodes)
+    found = scores(world, PodTopologySpread(world.cluster), pod("p", APP), names)
+    assert found == naive_scores(world, pod("p", APP), SYSTEM_DEFAULTS, True, names)
 
 
 HELPFUL = web("w", "a1")

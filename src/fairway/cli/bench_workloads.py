@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-__all__ = ["MIXES", "ZONES", "Mix", "Workload", "make_workload"]
+__all__ = ["MIXES", "ZONES", "Mix", "Workload", "bound_pods", "make_workload"]
 
 ZONES: Final = 10
 NUM_APPS: Final = 20
@@ -56,6 +56,18 @@ def make_workload(num_nodes: int, num_pods: int, mix: str, seed: int = 0, num_ne
         newcomers.append(newcomer)
     encode = msgspec.json.encode
     return Workload(list(map(encode, objects)), list(map(encode, pods)), list(map(encode, newcomers)))
+
+
+def bound_pods(num_nodes: int, num_pods: int, mix: str, seed: int = 0) -> Iterator[bytes]:
+    """Pods of a mix that run already, dealt out to the nodes in turn; one at a time, for very many."""
+    generator = np.random.default_rng(seed)
+    make_pod = MIXES[mix].make_pod
+    for number in range(num_pods):
+        pod = make_pod(number, generator)
+        pod["metadata"]["uid"] = f"bound-uid-{number}"
+        pod["spec"]["nodeName"] = f"node-{number % num_nodes:05}"
+        pod["status"] = {"phase": "Running", "startTime": "2030-01-01T00:00:00Z"}
+        yield msgspec.json.encode(pod)
 
 
 def _namespaces() -> Iterator[Json]:

@@ -55,7 +55,7 @@ class Explanation:
             self._look(profile)
         self.verdict = trial.place(pod, wanted)
         if profile is not None and self.verdict.result == "unschedulable" and not self.verdict.victims:
-            self.fixes = find_fixes(profile, pod, self.inspection)
+            self.fixes = find_fixes(trial, profile, pod, wanted, self.inspection)
 
     def _look(self, profile: Profile) -> None:
         self.inspection = profile.inspect(self.pod)

@@ -8,14 +8,17 @@ when no single one helps, two together. Called by `why`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from fairway.cli.amounts import nodes_text
+from fairway.cli.controllers import Wanted
 from fairway.cli.relaxations import Relaxation, relaxations
+from fairway.cli.trial import Trial
 from fairway.cycle import Inspection, Profile
-from fairway.model import Pod, PriorityClass
+from fairway.model import PersistentVolumeClaim, Pod, PodSpec, PriorityClass
 
 __all__ = ["Fix", "find_fixes", "fix_document", "fix_line"]
 
@@ -31,10 +34,15 @@ class Fix(NamedTuple):
     evicts: tuple[str, ...] = ()  # pods that would have to go
 
 
-def find_fixes(profile: Profile, pod: Pod, inspection: Inspection) -> list[Fix]:
+def find_fixes(trial: Trial, profile: Profile, pod: Pod, wanted: Wanted, inspection: Inspection) -> list[Fix]:
     """The fixes, those with the most nodes first."""
     tried = [(relaxed, profile.inspect(relaxed.pod)) for relaxed in _relaxed(profile, pod, inspection)]
     fixes = [Fix((relaxed.words,), tuple(found.feasible)) for relaxed, found in tried if found.feasible]
+    for relaxed, found in tried:
+        if relaxed.binds_siblings and not found.feasible and wanted.num_pods > 1:
+            nodes = _nodes_with_siblings(trial, pod, wanted, relaxed.pod.spec)
+            if nodes:
+                fixes.append(Fix((f"{relaxed.words}, in all of {wanted.title}",), tuple(nodes)))
     if not fixes:
         fixes = list(_pairs(profile, tried))
     fixes += _priorities(profile, pod)
@@ -73,6 +81,23 @@ def _pairs(profile: Profile, tried: list[tuple[Relaxation, Inspection]]) -> Iter
             feasible = profile.inspect(second.pod).feasible
             if feasible:
                 yield Fix((first.words, second.words), tuple(feasible))
+
+
+def _nodes_with_siblings(trial: Trial, pod: Pod, wanted: Wanted, spec: PodSpec) -> list[str]:
+    """The nodes that fit in the same trial if all pods of the controller were as this one would be."""
+
+    def make(index: int) -> tuple[Pod, tuple[PersistentVolumeClaim, ...]]:
+        made, claims = wanted.make(index)
+        relaxed = msgspec.structs.replace(spec, volumes=made.spec.volumes)  # which may be each pod's own
+        return msgspec.structs.replace(made, spec=relaxed), claims
+
+    again = trial.again({wanted.title: replace(wanted, make=make)})
+    for other, its_wanted in again.queue():
+        if other.key == pod.key:
+            profile = again.profile_of(other)
+            return profile.inspect(other).feasible if profile is not None else []
+        again.place(other, its_wanted)
+    return []
 
 
 def _priorities(profile: Profile, pod: Pod) -> Iterator[Fix]:

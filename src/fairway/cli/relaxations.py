@@ -47,6 +47,7 @@ class Relaxation(NamedTuple):
 
     words: str
     pod: Pod
+    binds_siblings: bool = False  # a demand that pods of the same controller make of each other
 
 
 def relaxations(pod: Pod, pod_class: PodClass, cluster: Cluster, diagnosis: Diagnosis) -> Iterator[Relaxation]:
@@ -223,7 +224,8 @@ def _less_social(pod: Pod) -> Iterator[Relaxation]:
             rest = (*terms.required[:place], *terms.required[place + 1 :])
             fewer = msgspec.structs.replace(terms, required_during_scheduling_ignored_during_execution=rest)
             words = f"without {word} to {compile_selector(term.label_selector)} over {term.topology_key}"
-            yield Relaxation(words, _changed(pod, affinity=msgspec.structs.replace(affinity, **{field: fewer})))
+            changed = _changed(pod, affinity=msgspec.structs.replace(affinity, **{field: fewer}))
+            yield Relaxation(words, changed, binds_siblings=True)
 
 
 def _without_host_ports(pod: Pod) -> Iterator[Relaxation]:

@@ -8,7 +8,7 @@ goes, who has to go for it, or why it can not go anywhere. Nothing outside this 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -62,17 +62,18 @@ class Trial:
         self.profiles = {
             profile.scheduler_name: Profile(profile, self.cluster, seed=seed) for profile in configuration.profiles
         }
+        self.wanted = manifests.wanted
         self._names = dict(manifests.names)
 
-    def again(self) -> Trial:
-        """The same trial from the beginning."""
-        return Trial(self.manifests, self.configuration, self.seed)
+    def again(self, changed: Mapping[str, Wanted] | None = None) -> Trial:
+        """The same trial from the beginning, with other pods for those of some titles."""
+        trial = Trial(self.manifests, self.configuration, self.seed)
+        trial.wanted = [(changed or {}).get(wanted.title, wanted) for wanted in self.wanted]
+        return trial
 
     def queue(self) -> list[tuple[Pod, Wanted]]:
         """All pods to place, most important first, otherwise in the order given."""
-        waiting = [
-            (pod, wanted) for wanted in self.manifests.wanted for pod in self.pods_of(wanted, range(wanted.num_pods))
-        ]
+        waiting = [(pod, wanted) for wanted in self.wanted for pod in self.pods_of(wanted, range(wanted.num_pods))]
         return sorted(waiting, key=lambda pair: -pair[0].priority)
 
     def pods_of(self, wanted: Wanted, indices: Sequence[int] | range) -> Iterator[Pod]:

@@ -6,8 +6,10 @@ it. Used by `Cluster.apply`. Follows framework/events.go of kube-scheduler 1.36.
 
 from __future__ import annotations
 
+import msgspec
+
 from fairway.cluster.events import Action, ClusterEvent, Resource
-from fairway.model import Node, Pod
+from fairway.model import Node, NodeStatus, Pod
 from fairway.model.requests import pod_requests
 
 
@@ -29,6 +31,21 @@ def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
     if old.status.declared_features != new.status.declared_features:
         actions.append(Action.UPDATE_NODE_DECLARED_FEATURE)
     return [ClusterEvent(Resource.NODE, action) for action in actions]
+
+
+def is_heartbeat(old: Node, new: Node) -> bool:
+    """Does the update only say that the node is still there? Then no answer about it can change."""
+
+    def timeless(node: Node) -> NodeStatus:
+        return msgspec.structs.replace(node.status, conditions=())
+
+    return (
+        old.spec == new.spec
+        and old.metadata.labels == new.metadata.labels
+        and old.metadata.annotations == new.metadata.annotations
+        and _conditions(old) == _conditions(new)
+        and timeless(old) == timeless(new)
+    )
 
 
 def pod_changes(old: Pod, new: Pod) -> list[ClusterEvent]:

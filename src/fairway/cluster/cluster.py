@@ -13,7 +13,7 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fairway.cluster.changes import node_changes, pod_changes
+from fairway.cluster.changes import is_heartbeat, node_changes, pod_changes
 from fairway.cluster.counters import Counters
 from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
 from fairway.cluster.journal import Journal
@@ -246,7 +246,8 @@ class Cluster:
             return [Change(ClusterEvent(Resource.NODE, Action.ADD), None, node)]
         old = self.nodes.objects[row]
         assert old is not None
-        if old == node:
+        if is_heartbeat(old, node):
+            self.nodes.objects[row] = node
             return []
         self.counters.lift(row, -1)
         self.nodes.set(row, node)

@@ -8,7 +8,7 @@ failed attempt of it. Built-in plugins are not guarded: their tests do this work
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,6 @@ def guard(plugin: Plugin) -> Plugin:
     return plugin
 
 
-@cache
 def _guarded(kind: type[Plugin]) -> type[Plugin]:
     """A subclass that wraps just the methods the plugin has itself, so that it still takes part where it did."""
     own = {name: _wrapped(getattr(kind, name)) for name in METHODS if getattr(kind, name) is not getattr(Plugin, name)}

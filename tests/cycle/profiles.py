@@ -1,0 +1,59 @@
+"""Profiles for tests, made as users make them: from a KubeSchedulerConfiguration.
+
+In: a cluster, built-in plugins by name and plugins of the test's own. Out: a `Profile` with these and no others (or
+with the default ones too), by default deciding among equals by name and looking at every node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fairway.cluster import Cluster
+from fairway.cycle import PluginEntry, Profile, Sampling, TieBreak, decode_configuration, implemented_points
+from fairway.plugin import Plugin
+from fairway.plugins.registry import REGISTRY
+
+NEEDED = ("PrioritySort", "DefaultBinder")
+
+
+def profile(
+    cluster: Cluster,
+    *plugins: str | type[Plugin],
+    defaults: bool = False,
+    weights: Mapping[str, int] | None = None,
+    args: Mapping[str, Mapping[str, Any]] | None = None,
+    percentage: int = 0,
+    tie_break: TieBreak = "first",
+    seed: int | None = None,
+    sampling: Sampling | None = "all",
+    now: Callable[[], float] = float,
+    caching: bool = True,
+) -> Profile:
+    """A profile with these plugins in this order; `weights` and `args` are by plugin name."""
+    kinds = {kind.name: kind for kind in plugins if not isinstance(kind, str)}
+    names = [kind if isinstance(kind, str) else kind.name for kind in plugins]
+    enabled = [{"name": name, "weight": (weights or {}).get(name, 1)} for name in names]
+    if not defaults:
+        enabled += [{"name": name} for name in NEEDED if name not in names]
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "percentageOfNodesToScore": percentage,
+        "profiles": [
+            {
+                "plugins": {"multiPoint": {"enabled": enabled, "disabled": [] if defaults else [{"name": "*"}]}},
+                "pluginConfig": [{"name": name, "args": dict(values)} for name, values in (args or {}).items()],
+            }
+        ],
+    }
+    registry = {**REGISTRY, **{name: PluginEntry(kind, implemented_points(kind)) for name, kind in kinds.items()}}
+    return Profile(
+        decode_configuration(config, "test", registry).profiles[0],
+        cluster,
+        tie_break=tie_break,
+        seed=seed,
+        sampling=sampling,
+        now=now,
+        caching=caching,
+    )
