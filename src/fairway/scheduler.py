@@ -75,7 +75,10 @@ class Scheduler:
             for profile in configuration.profiles
         }
         self.queue = SchedulingQueue(
-            {name: QueueRules.of(profile.plugins) for name, profile in self.profiles.items()},
+            {
+                name: QueueRules({plugin.name: plugin.pre_enqueue for plugin in profile.pre_enqueues}, profile.hints())
+                for name, profile in self.profiles.items()
+            },
             world,
             settings=QueueSettings(
                 initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
@@ -109,7 +112,10 @@ class Scheduler:
             return
         if not gone:
             if uid not in self.cluster.pods.by_uid:  # else we have decided already: the binding is under way
+                promised = self.cluster.nominations.node_of(uid)
                 self.queue.update(None, pod)
+                if promised is not None and promised != self.cluster.nominations.node_of(uid):
+                    self._tell_less_important(pod)
             return
         self.queue.delete(pod)
         if uid in self.held:
@@ -117,8 +123,11 @@ class Scheduler:
         elif uid in self._bound:
             self._release(self._bound.pop(uid)[1])
         elif pod.status.nominated_node_name:
-            # Less important pods treated it as if it were there already: its node has room again.
-            self.queue.move((_left(pod),), only=lambda other: other.priority <= pod.priority)
+            self._tell_less_important(pod)
+
+    def _tell_less_important(self, pod: Pod) -> None:
+        """They treated the pod as if it were on its nominated node already: there is room again."""
+        self.queue.move((_left(pod),), only=lambda other: other.priority <= pod.priority)
 
     # -- next --------------------------------------------------------------------------------------------------------
 
@@ -194,8 +203,11 @@ class Scheduler:
     def reject(self, uid: str, refusal: Refusal) -> None:
         """A permit plugin refuses a held pod after all."""
         held = self.held.pop(uid)
-        self._release(held.decision)
-        self._refuse(held.queued, held.decision, held.plugin, refusal)
+        decision = held.decision
+        self._unreserve(decision)
+        self._refuse(held.queued, decision, held.plugin, refusal)
+        # Only now, and not to the pod itself: its own leaving is no news that helps it.
+        self.queue.move((_left(_on_node(decision)),), only=lambda other: other.metadata.uid != uid)
 
     def _end_waits(self) -> None:
         now = self.world.now()
@@ -211,13 +223,18 @@ class Scheduler:
         diagnosis.refuse(plugin, np.array([0], np.intp), refusal)
         decision.outcome = Outcome.ERROR if refusal.code is Code.ERROR else Outcome.UNSCHEDULABLE
         decision.error = ", ".join(refusal.reasons) if refusal.code is Code.ERROR else ""
-        decision.diagnosis, decision.unschedulable_plugins = diagnosis, frozenset({plugin})
+        decision.diagnosis, decision.unschedulable_plugins = diagnosis, diagnosis.unschedulable_plugins
         self._fail(queued, decision)
 
     def _fail(self, queued: QueuedPod, decision: Decision) -> None:
         """No node, for now: wait for something that helps, and make room if preemption found a way."""
         pod, preemption = decision.pod, decision.preemption
-        self.queue.requeue_failed(queued, decision.unschedulable_plugins, error=decision.outcome is Outcome.ERROR)
+        self.queue.requeue_failed(
+            queued,
+            decision.unschedulable_plugins,
+            decision.diagnosis.pending_plugins if decision.diagnosis is not None else (),
+            error=decision.outcome is Outcome.ERROR,
+        )
         if preemption is not None and preemption.chosen is not None:
             self.queue.nominate(pod, preemption.nominated_node)
         elif preemption is None or preemption.clear_nomination or decision.outcome is Outcome.ERROR:
@@ -251,10 +268,17 @@ class Scheduler:
 
     def _release(self, decision: Decision) -> None:
         """Give the room back, which may help others."""
-        pod = decision.pod
-        self.profiles[profile_name(pod)].release(pod, decision.pod_class, decision.row)
-        spec = msgspec.structs.replace(pod.spec, node_name=decision.node)
-        self.queue.move((_left(msgspec.structs.replace(pod, spec=spec)),))
+        self._unreserve(decision)
+        self.queue.move((_left(_on_node(decision)),))
+
+    def _unreserve(self, decision: Decision) -> None:
+        self.profiles[profile_name(decision.pod)].release(decision.pod, decision.pod_class, decision.row)
+
+
+def _on_node(decision: Decision) -> Pod:
+    """The pod as it was, or would have been, on its node."""
+    spec = msgspec.structs.replace(decision.pod.spec, node_name=decision.node)
+    return msgspec.structs.replace(decision.pod, spec=spec)
 
 
 def _left(pod: Pod) -> Change:

@@ -1,4 +1,4 @@
-"""Profiles for tests, made as users make them: from a KubeSchedulerConfiguration.
+"""Profiles for tests, made as users make them, from a KubeSchedulerConfiguration; and plugins that say one thing.
 
 In: a cluster, built-in plugins by name and plugins of the test's own. Out: a `Profile` with these and no others (or
 with the default ones too), by default deciding among equals by name and looking at every node.
@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fairway.cluster import Cluster
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import Aspect, Cluster, Nodes, PodClass
 from fairway.cycle import PluginEntry, Profile, Sampling, TieBreak, decode_configuration, implemented_points
-from fairway.plugin import Plugin
+from fairway.plugin import Plugin, Refusal
 from fairway.plugins.registry import REGISTRY
 
 NEEDED = ("PrioritySort", "DefaultBinder")
@@ -57,3 +60,36 @@ def profile(
         now=now,
         caching=caching,
     )
+
+
+def refusing(name: str, refusals: Mapping[str, Refusal]) -> type[Plugin]:
+    """A plugin that refuses the nodes of these names."""
+
+    def filter_nodes(_: Plugin, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
+        return np.array([each not in refusals for each in nodes.names], bool)
+
+    def explain(_: Plugin, pod: PodClass, nodes: Nodes, state: Any) -> list[Refusal]:
+        return [refusals[each] for each in nodes.names]
+
+    return type(name, (Plugin,), {"filter": filter_nodes, "explain": explain, "reads": Aspect.NODE})
+
+
+def scoring(name: str, scores: Mapping[str, int], **attributes: Any) -> type[Plugin]:
+    """A plugin that gives the nodes of these names these scores, the others 0."""
+
+    def score(_: Plugin, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.int64]:
+        return np.array([scores.get(each, 0) for each in nodes.names], np.int64)
+
+    return type(name, (Plugin,), {"score": score, "reads": Aspect.NODE, **attributes})
+
+
+def pre_filtering(name: str, answer: Any, **attributes: Any) -> type[Plugin]:
+    """A plugin whose pre-filter says this, and whose filter lets every node pass."""
+
+    def pre_filter(_: Plugin, pod: PodClass, nodes: Nodes) -> Any:
+        return answer
+
+    def filter_nodes(_: Plugin, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
+        return np.ones(len(nodes), bool)
+
+    return type(name, (Plugin,), {"pre_filter": pre_filter, "filter": filter_nodes, "reads": Aspect.NODE, **attributes})

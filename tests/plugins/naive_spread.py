@@ -6,8 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fairway.model import Node, Pod, TopologySpreadConstraint
+from fairway.model import (
+    Node,
+    Pod,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+    TopologySpreadConstraint,
+)
 from fairway.model.selector import (
+    Requirement,
     Selector,
     compile_node_selector,
     compile_selector,
@@ -56,25 +65,27 @@ def _selector(constraint: TopologySpreadConstraint, pod: Pod) -> Selector:
 
 
 def owners_selector(world: World, pod: Pod) -> Selector:
+    """Services that match the pod, then its controller, each adding what it selects."""
+    owner = pod.metadata.controller
     labels: dict[str, str] = {}
-    extra: Selector | None = None
-    for (kind, name), item in world.workloads.items():
+    further: list[Requirement] = []
+    for item in sorted(world.workloads.values(), key=lambda each: each.kind != "Service"):
         if item.metadata.namespace != pod.metadata.namespace:
             continue
-        if kind == "Service" and item.spec.selector:
-            if selector_from_labels(item.spec.selector).matches(pod.metadata.labels):  # type: ignore[arg-type]
-                labels.update(item.spec.selector)  # type: ignore[arg-type]
-        owner = pod.metadata.controller
-        if owner is not None and (owner.kind, owner.name, owner.api_version) == (kind, name, item.api_version):
-            if kind != "ReplicationController":
-                extra = compile_selector(item.spec.selector)  # type: ignore[arg-type]
-    owner = pod.metadata.controller
-    if owner is not None and owner.kind == "ReplicationController":
-        item = world.workloads.get(("ReplicationController", owner.name))  # type: ignore[assignment]
-        if item is not None and item.metadata.namespace == pod.metadata.namespace:
-            labels.update(item.spec.selector)  # type: ignore[arg-type]
-    found = selector_from_labels(labels)
-    return found if extra is None or extra.is_nothing else Selector(found.requirements + extra.requirements)
+        owns = owner is not None and (owner.kind, owner.name, owner.api_version) == (
+            item.kind,
+            item.metadata.name,
+            item.api_version,
+        )
+        match item:
+            case Service():
+                if item.spec.selector and selector_from_labels(item.spec.selector).matches(pod.metadata.labels):
+                    labels.update(item.spec.selector)
+            case ReplicationController() if owns:
+                labels.update(item.spec.selector)
+            case ReplicaSet() | StatefulSet() if owns:
+                further += compile_selector(item.spec.selector).requirements
+    return Selector((*selector_from_labels(labels).requirements, *further))
 
 
 def _counts_there(rule: Rule, pod: Pod, node: Node) -> bool:
@@ -83,9 +94,9 @@ def _counts_there(rule: Rule, pod: Pod, node: Node) -> bool:
         if any(node.metadata.labels.get(key) != value for key, value in pod.spec.node_selector.items()):
             return False
         affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-        if affinity is not None and affinity.required is not None:
-            if not compile_node_selector(affinity.required).matches(node.metadata.labels, node.name):
-                return False
+        required = affinity.required if affinity else None
+        if required is not None and not compile_node_selector(required).matches(node.metadata.labels, node.name):
+            return False
     if rule.constraint.node_taints_policy == "Honor":
         effects = ("NoSchedule", "NoExecute")
         return find_untolerated_taint(pod.spec.tolerations, node.spec.taints, effects) is None

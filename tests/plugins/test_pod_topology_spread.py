@@ -16,6 +16,7 @@ from fairway.model.scheduler_args import PodTopologySpreadArgs
 from fairway.plugin import SKIP, Code, Refusal
 from fairway.plugins.pod_topology_spread import PodTopologySpread
 from fairway.plugins.spread_constraints import SYSTEM_DEFAULTS
+from fairway.plugins.spread_filter import HardSpread
 from tests.plugins.naive_spread import UNEVEN, UNLABELLED, naive_scores, naive_verdicts
 from tests.plugins.topology_world import (
     HOST,
@@ -297,6 +298,7 @@ def test_what_if_a_pod_were_gone(other: Pod, constraint: Json, expected: Json) -
     incoming = pod("p", APP, spread=[constraint])
     mine, theirs = world.classify(incoming), world.cluster.classify(other, bound=True)
     state = plugin.pre_filter(mine, world.cluster.view())
+    assert isinstance(state, HardSpread)
     row = world.cluster.nodes.row_of["a1"]
     before = verdicts(world, plugin, incoming, state)
     plugin.remove_pod(mine, state, other, theirs, row)
@@ -523,7 +525,7 @@ def _compare_what_if(
     state = plugin.pre_filter(mine, world.cluster.view())
     if state is SKIP or not world.nodes:
         return
-    assert not isinstance(state, Refusal)
+    assert isinstance(state, HardSpread)
     place = data.draw(st.sampled_from(sorted(world.nodes)))
     row = world.cluster.nodes.row_of[place]
     gone = [(each, place, -1) for each in world.on(place)]

@@ -7,7 +7,7 @@ that a naive loop can be compared with what the plugins read off the cluster's c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -20,12 +20,13 @@ from fairway.plugin import SKIP, Plugin, Refusal
 ZONE = "topology.kubernetes.io/zone"
 HOST = "kubernetes.io/hostname"
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
 def node(name: str, labels: Mapping[str, str] | None = None, taint: str = "") -> Node:
     """A node; `taint` is a key with effect NoSchedule."""
     spec = {"taints": [{"key": taint, "effect": "NoSchedule"}]} if taint else {}
-    return _decoded({"kind": "Node", "metadata": {"name": name, "labels": dict(labels or {})}, "spec": spec})
+    return _decoded(Node, {"kind": "Node", "metadata": {"name": name, "labels": dict(labels or {})}, "spec": spec})
 
 
 def zoned(name: str, zone: str | None, taint: str = "") -> Node:
@@ -63,7 +64,7 @@ def pod(
         spec["nodeSelector"] = dict(node_selector)
     if tolerates:
         spec["tolerations"] = [{"key": tolerates, "operator": "Exists"}]
-    return _decoded({"kind": "Pod", "metadata": meta, "spec": spec})
+    return _decoded(Pod, {"kind": "Pod", "metadata": meta, "spec": spec})
 
 
 def named(kind: str, name: str, *, namespace: str = "default", spec: Json | None = None) -> Any:
@@ -74,11 +75,13 @@ def named(kind: str, name: str, *, namespace: str = "default", spec: Json | None
 
 
 def namespace(name: str, labels: Mapping[str, str] | None = None) -> Namespace:
-    return _decoded({"kind": "Namespace", "metadata": {"name": name, "labels": dict(labels or {})}})
+    return _decoded(Namespace, {"kind": "Namespace", "metadata": {"name": name, "labels": dict(labels or {})}})
 
 
-def _decoded(body: Json) -> Any:
-    return decode_object({"apiVersion": "v1", **body})
+def _decoded(kind: type[T], body: Json) -> T:
+    found = decode_object({"apiVersion": "v1", **body})
+    assert isinstance(found, kind)
+    return found
 
 
 class World:

@@ -242,4 +242,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueue = QueueMachine.TestCase
-TestQueue.settings = settings(max_examples=100, stateful_step_count=50)
+TestQueue.settings = settings(stateful_step_count=50)

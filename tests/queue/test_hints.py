@@ -8,7 +8,7 @@ from fairway.cluster import Action, Change, ClusterEvent, Resource
 from fairway.model import Pod
 from fairway.plugin import Hint
 from fairway.queue import QueueRules
-from fairway.queue.hints import Hints, Strategy, wants
+from fairway.queue.hints import Hints, Strategy
 from tests.queue.builders import (
     EVERYTHING,
     NODE_ADDED,
@@ -59,8 +59,8 @@ def broken(waiting_pod: Pod, happened: Change) -> bool:
         pytest.param(EVERYTHING, EVERYTHING, True, id="everything for everything"),
     ],
 )
-def test_wants(registered: ClusterEvent, happened: ClusterEvent, wanted: bool) -> None:
-    assert wants(registered, happened) is wanted
+def test_covers(registered: ClusterEvent, happened: ClusterEvent, wanted: bool) -> None:
+    assert registered.covers(happened) is wanted
 
 
 @pytest.mark.parametrize(

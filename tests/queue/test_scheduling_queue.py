@@ -326,7 +326,7 @@ def test_an_observer_hears_of_every_move() -> None:
     clock.time = 330.0
     queue.tick()
     queue.delete(pod("a"))
-    queue.add(pod("b"))
+    queue.update(None, pod("b"))  # news of a pod never heard of: it was added
     popped(queue)
     queue.done("b")
     flying = Place.IN_FLIGHT

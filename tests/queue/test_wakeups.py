@@ -394,6 +394,15 @@ def test_the_next_wakeup() -> None:
     assert drain(queue) == ["refused"]
 
 
+def test_what_is_overdue_is_due_now() -> None:
+    clock = VirtualClock()
+    queue = queue_of(clock)
+    failed(queue, "a", "Fit")
+    clock.time = 400.0
+    assert queue.next_wakeup() == 400.0
+    assert drain(queue) == ["a"]
+
+
 def test_profiles_with_other_rules() -> None:
     clock = VirtualClock()
     queue = queue_of(

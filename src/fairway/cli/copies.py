@@ -48,6 +48,14 @@ class Copies:
         funnel: tuple[Step, ...] = self.last.funnel
         return max(funnel, key=lambda step: step.num_refused).words if funnel else self.last.message
 
+    @property
+    def evicts(self) -> list[str]:
+        """Who would have to go for one copy more, if that would help."""
+        decision = self.last.decision if self.last is not None else None
+        if decision is None or decision.preemption is None or decision.preemption.chosen is None:
+            return []
+        return [victim.key for victim in decision.preemption.chosen.victims]
+
 
 def count_copies(trial: Trial, wanted: Wanted, limit: int) -> Copies:
     """Place copies until one does not fit. `trial` is used up."""
@@ -83,6 +91,8 @@ def print_copies(trial: Trial, copies: int, output: str) -> int:
                 click.echo(f"\n{one.wanted.title}, copy {one.num_fit + 1}: {one.last.message}")
                 if one.last.funnel:
                     click.echo("\n".join(funnel_lines(one.last.funnel, trial.manifests.num_nodes)))
+                if one.evicts:
+                    click.echo(f"  it would fit after evicting {', '.join(one.evicts)}")
     enough = copies or 1
     return 0 if all(one.num_fit >= enough for one in results) else NO
 
@@ -105,5 +115,6 @@ def _document(one: Copies, copies: int) -> dict[str, Any]:
         "of": copies or None,
         "perNode": dict(sorted(one.per_node.items())),
         "message": one.last.message if one.last else None,
+        "evicts": one.evicts,
         "funnel": funnel_document(one.last.funnel) if one.last else [],
     }

@@ -137,6 +137,7 @@ def _report(error: Exception) -> int:
     """Failures that other rooms raise. Their modules are loaded already if they raised, so this imports nothing new."""
     from fairway.cycle.config_fields import ConfigError
     from fairway.cycle.guard import PluginError
+    from fairway.cycle.guard import PluginError
     from fairway.model.errors import DecodeError
 
     match error:
@@ -146,6 +147,8 @@ def _report(error: Exception) -> int:
             _complain(str(error), "correct the fields named above; the rest of the file is understood")
         case PluginError():
             _complain(str(error), f"mend the plugin; {DEBUG}=1 shows where it happened")
+        case PluginError():
+            _complain(str(error), f"correct the plugin; {DEBUG}=1 shows where it happened")
         case OSError() if error.filename is not None:
             _complain(f"{error.filename}: {error.strerror}", "check the path and its permissions")
         case MemoryError():

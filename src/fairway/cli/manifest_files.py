@@ -29,6 +29,7 @@ from fairway.model import (
     Source,
     StatefulSet,
     compile_selector,
+    dns_subdomain_problem,
     load_files,
     object_name,
 )
@@ -140,6 +141,8 @@ def _checked(thing: Pod | Controller, source: Source, nodes: Sequence[Node]) -> 
     meta = thing.metadata
     if not meta.name and not meta.generate_name:
         raise DecodeError("must not be empty", source=source, subject=thing.kind, field="metadata.name")
+    if not isinstance(thing, Pod) and (problem := dns_subdomain_problem(meta.name)):
+        raise DecodeError(problem, source=source, subject=f"{thing.kind} {meta.name}", field="metadata.name")
     wanted = wanted_by(thing, source, nodes)
     if isinstance(thing, Deployment | DaemonSet | ReplicaSet | StatefulSet):
         labels = thing.spec.template.metadata.labels

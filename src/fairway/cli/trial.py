@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -43,6 +43,7 @@ class Verdict:
     victims: tuple[Pod, ...] = ()
     funnel: tuple[Step, ...] = ()
     remark: str = ""
+    is_sampled: bool = False  # there may be nodes that fit and were not looked at
 
     @property
     def is_placed(self) -> bool:
@@ -64,6 +65,7 @@ class Trial:
         }
         self.wanted = manifests.wanted
         self._names = dict(manifests.names)
+        self._failure: tuple[tuple[int, ...], Verdict] | None = None
 
     def again(self, changed: Mapping[str, Wanted] | None = None) -> Trial:
         """The same trial from the beginning, with other pods for those of some titles."""
@@ -97,6 +99,9 @@ class Trial:
         gate = profile.gate(pod)
         if gate is not None:
             return Verdict(pod, wanted, "gated", message=", ".join(gate[1].reasons))
+        if (failure := self._same_failure(profile, pod)) is not None:
+            assert failure.decision is not None
+            return replace(failure, pod=pod, wanted=wanted, decision=replace(failure.decision, pod=pod))
         decision = profile.decide(pod)
         if decision.outcome is Outcome.SCHEDULED:
             return self._carry_out(profile, wanted, decision)
@@ -107,11 +112,29 @@ class Trial:
             verdict.result = "error"
         elif evict and decision.preemption is not None and decision.preemption.chosen is not None:
             self._preempt(profile, verdict)
+            return verdict
+        self._failure = (self._state(), verdict)
         return verdict
+
+    def _same_failure(self, profile: Profile, pod: Pod) -> Verdict | None:
+        """The verdict about the last pod, if it was one like this that fitted nowhere and nothing changed since."""
+        if self._failure is None:
+            return None
+        state, verdict = self._failure
+        decision = verdict.decision
+        alike = decision is not None and profile.classify(pod) is decision.pod_class
+        return verdict if alike and pod.status == verdict.pod.status and self._state() == state else None
+
+    def _state(self) -> tuple[int, ...]:
+        """Equal as long as nothing in the cluster changes."""
+        cluster, versions = self.cluster, self.cluster.versions
+        ends = (cluster.node_journal.end, cluster.pod_journal.end, cluster.nominations.version)
+        return (*ends, versions.storage, versions.workloads, versions.namespaces)
 
     def _carry_out(self, profile: Profile, wanted: Wanted, decision: Decision) -> Verdict:
         pod, pod_class, row = decision.pod, decision.pod_class, decision.row
-        verdict = Verdict(pod, wanted, "scheduled", decision.node, decision=decision)
+        is_sampled = not profile.sampler.takes_all and decision.via == "scores"
+        verdict = Verdict(pod, wanted, "scheduled", decision.node, decision=decision, is_sampled=is_sampled)
         answer = profile.assume(decision) or profile.permit(pod, pod_class, row)
         if answer is None:
             return verdict

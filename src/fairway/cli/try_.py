@@ -75,6 +75,7 @@ class Copies(click.ParamType[int]):
 @click.option(
     "--copies",
     type=Copies(),
+    metavar="N|max",
     help="Instead: how many copies of each pod fit, each kind of pod alone on the cluster, without evicting anybody.",
 )
 @output_option
@@ -141,6 +142,8 @@ def _detail(verdict: Verdict, num_nodes: int) -> str:
         case "scheduled" if decision is not None:
             num = decision.num_feasible
             words = "the only node that fits" if num == 1 else f"best of {nodes_text(num)} that fit"
+            if verdict.is_sampled:
+                words = f"best of {nodes_text(num)} that fit among those looked at"
         case "unschedulable":
             words = f"fits on none of {nodes_text(num_nodes)}" if not verdict.remark else ""
         case _:
@@ -188,7 +191,7 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     if victims:
         text += f" ({count('preempted')} by evicting {victims} pod{'' if victims == 1 else 's'})"
     for results, words in (
-        (("unschedulable",), "fit nowhere"),
+        (("unschedulable",), "fits nowhere" if count("unschedulable") == 1 else "fit nowhere"),
         (("gated",), "gated"),
         (("error",), "failed"),
         (("ignored",), "for another scheduler"),

@@ -8,6 +8,7 @@ Called by `fairway.cli.main`; the words are in `explanation`.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from fairway.model import Pod
 
 __all__ = ["why"]
+
+NAMED = 10
 
 HELP = """\b
 Examples:
@@ -67,7 +70,9 @@ def why(
         raise click.UsageError("--node and --all-nodes exclude each other", click.get_current_context())
     trial = open_trial(files, cluster_files, config, seed)
     if node_name is not None and node_name not in trial.cluster.nodes.row_of:
-        raise CommandError(f"there is no node {node_name}", _nodes_hint(list(trial.cluster.nodes.row_of)), USAGE)
+        raise CommandError(
+            f"there is no node {node_name}", f"there are: {_few(sorted(trial.cluster.nodes.row_of))}", USAGE
+        )
     queue = trial.queue()
     place = _find(pod_name, queue)
     for pod, wanted in queue[:place]:
@@ -100,14 +105,12 @@ def _find(name: str, queue: Sequence[tuple[Pod, Wanted]]) -> int:
         return found[0]
     keys = [pod.key for pod, _ in queue]
     if found:
-        raise CommandError(
-            f"there are {len(found)} pods called {name}", f"say which: {', '.join(keys[i] for i in found)}", USAGE
-        )
-    from fairway.cycle.config_fields import alternatives
+        which = _few([keys[place] for place in found])
+        raise CommandError(f"there are {len(found)} pods called {name}", f"say which: {which}", USAGE)
+    close = difflib.get_close_matches(name, {word for key in keys for word in (key, key.partition("/")[2])}, n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {_few(keys)}"
+    raise CommandError(f"no pod to place is called {name}", hint, USAGE)
 
-    raise CommandError(f"no pod to place is called {name}", alternatives(name, keys).removeprefix("; "), USAGE)
 
-
-def _nodes_hint(names: list[str]) -> str:
-    shown = ", ".join(sorted(names)[:10])
-    return f"there are: {shown}" + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

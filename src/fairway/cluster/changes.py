@@ -69,10 +69,16 @@ def pod_changes(old: Pod, new: Pod) -> list[ClusterEvent]:
 
 
 def _is_scaled_down(old: Pod, new: Pod) -> bool:
-    if old.spec is new.spec and old.status is new.status:
+    if (old.spec is new.spec or old.spec.containers == new.spec.containers) and _resizes(old) == _resizes(new):
         return False
     wants = pod_requests(new)
     return any(wants.get(name, -1) < amount for name, amount in pod_requests(old).items())
+
+
+def _resizes(pod: Pod) -> tuple[object, ...]:
+    """What the status says about resources in force."""
+    status = pod.status
+    return status.resources, status.container_statuses, status.init_container_statuses, pod.spec.resources
 
 
 def _conditions(node: Node) -> dict[str, str]:

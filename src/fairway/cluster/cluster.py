@@ -13,6 +13,8 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from fairway.cluster.changes import is_heartbeat, node_changes, pod_changes
 from fairway.cluster.counters import Counters
 from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
@@ -95,7 +97,13 @@ class Cluster:
     def classify(self, pod: Pod, bound: bool = False, apart: bool = False) -> PodClass:
         """The class of a pod. `apart`: a class of its own, for plugins that look at names."""
         key = class_key(pod, bound, apart)
-        return self.classes.find(key) or self._new_class(key, pod)
+        found = self.classes.find(key)
+        if found is None:
+            if bound and pod.spec.node_name:
+                # Pods without a node may share the class, and must not be taken to ask for this one.
+                pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=""))
+            found = self._new_class(key, pod)
+        return found
 
     def _new_class(self, key: tuple[object, ...], pod: Pod) -> PodClass:
         made = self.classes.make(key, pod)

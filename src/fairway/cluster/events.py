@@ -84,16 +84,23 @@ class ClusterEvent(NamedTuple):
     resource: Resource
     action: Action
 
-    def covers(self, other: ClusterEvent) -> bool:
-        """Would a plugin that registered for `self` want to hear of `other`?"""
-        if not self.action & other.action:
-            return False
-        if self.resource is other.resource or self.resource is Resource.ANY or other.resource is Resource.ANY:
+    def covers(self, happened: ClusterEvent) -> bool:
+        """Does a plugin that registered for this event want to hear of another, the same or more specific?
+
+        An update that is none of the specific ones happens as UPDATE: not for those who asked for a specific one.
+        """
+        if self == EVERYTHING:
             return True
-        pods = (Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD)
-        return (self.resource is Resource.POD and other.resource in pods) or (
-            other.resource is Resource.POD and self.resource in pods
-        )
+        resource = self.resource
+        if resource is not happened.resource and resource is not Resource.ANY:
+            pods = (Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD)
+            if resource is not Resource.POD or happened.resource not in pods:
+                return False
+        return bool(self.action & happened.action) and happened.action <= self.action
+
+
+EVERYTHING = ClusterEvent(Resource.ANY, Action.ALL)
+"""The event that moves every pod, or, with a pod as the change's new object, that pod."""
 
 
 class Change(NamedTuple):

@@ -34,6 +34,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a pod holds a {type(value).__name__}, which has no encoding")
 
 
+OWN_PREFIX = "fairway.dev/"
 ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain, order="deterministic")
 
 
@@ -87,7 +88,7 @@ class PodClass:
         self.spec: PodSpec = pod.spec
         self.namespace = pod.metadata.namespace
         self.labels: Mapping[str, str] = pod.metadata.labels
-        self.annotations: Mapping[str, str] = pod.metadata.annotations
+        self.annotations: Mapping[str, str] = shared_annotations(pod)
         self.label_set = label_set
         self.priority = pod.priority
         self.requests: dict[str, int] = pod_requests(pod)  # cpu in thousandths
@@ -140,6 +141,14 @@ class PodClasses:
         return self.label_sets[number]
 
 
+def shared_annotations(pod: Pod) -> Mapping[str, str]:
+    """The annotations that policies may look at; those under fairway.dev/ tell a simulation how the pod will live."""
+    annotations = pod.metadata.annotations
+    if not annotations:
+        return annotations
+    return {key: value for key, value in annotations.items() if not key.startswith(OWN_PREFIX)}
+
+
 def class_key(pod: Pod, bound: bool, apart: bool = False) -> tuple[Any, ...]:
     """Equal for pods of one class. `bound` pods' own node does not count; `apart` makes the pod a class of its own."""
     meta, spec = pod.metadata, pod.spec
@@ -165,12 +174,9 @@ def class_key(pod: Pod, bound: bool, apart: bool = False) -> tuple[Any, ...]:
             [(c.name, c.resources, c.allocated_resources) for c in status.init_container_statuses],
             [(c.type, c.status, c.reason) for c in status.conditions if c.type.startswith("PodResize")],
         )
-    return (
-        meta.namespace,
-        ENCODER.encode(
-            (spec, meta.labels, meta.annotations, owner and (owner.api_version, owner.kind, owner.name), own, resized)
-        ),
-    )
+    made_by = owner and (owner.api_version, owner.kind, owner.name)
+    parts = (spec, meta.labels, shared_annotations(pod), made_by, own, resized)
+    return meta.namespace, ENCODER.encode(parts)
 
 
 def host_ports(pod: Pod) -> tuple[HostPort, ...]:

@@ -64,11 +64,13 @@ class Nodes:
 
     def allocatable(self, resource: str) -> NDArray[np.int64]:
         """What the nodes have of a resource (cpu in thousandths, memory in bytes)."""
-        return self.table.allocatable[self.rows, self.table.resource_column(resource)]
+        column = self.table.resource_column(resource)  # first: it may widen the table
+        return self.table.allocatable[self.rows, column]
 
     def requested(self, resource: str) -> NDArray[np.int64]:
         """What the pods on them have asked for; of `pods`, their number."""
-        return self.table.requested[self.rows, self.table.resource_column(resource)]
+        column = self.table.resource_column(resource)
+        return self.table.requested[self.rows, column]
 
     def free(self, resource: str) -> NDArray[np.int64]:
         """Allocatable minus requested."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairway.cluster import Cluster, Placed
-from fairway.model.selector import compile_selector
+from fairway.model import PodDisruptionBudget
+from fairway.model.selector import Selector, compile_selector
 
 
 def split_by_budget(cluster: Cluster, placed: Sequence[Placed]) -> tuple[list[Placed], list[Placed]]:
@@ -24,7 +25,7 @@ def split_by_budget(cluster: Cluster, placed: Sequence[Placed]) -> tuple[list[Pl
         meta = each.pod.metadata
         violates = False
         for name, budget in budgets.get(meta.namespace, {}).items() if meta.labels else ():
-            selector = compile_selector(budget.spec.selector)
+            selector = _selector(budget)
             if selector.is_everything or not selector.matches(meta.labels):
                 continue
             if meta.name in budget.status.disrupted_pods:
@@ -34,3 +35,10 @@ def split_by_budget(cluster: Cluster, placed: Sequence[Placed]) -> tuple[list[Pl
             violates |= allowed[key] < 0
         (violating if violates else others).append(each)
     return violating, others
+
+
+def _selector(budget: PodDisruptionBudget) -> Selector:
+    try:
+        return compile_selector(budget.spec.selector)
+    except ValueError:  # an invalid selector selects nothing
+        return compile_selector(None)

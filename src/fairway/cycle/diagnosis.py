@@ -54,12 +54,24 @@ class Diagnosis:
         return np.flatnonzero(np.isin(self.which, known))
 
     @property
+    def given(self) -> list[tuple[str, Refusal]]:
+        """The refusals that stand: a row refused again is left with the last one."""
+        standing = np.bincount(self.which[self.which >= 0], minlength=len(self.refusals))
+        return [self.refusals[number] for number in np.flatnonzero(standing)]
+
+    @property
     def unschedulable_plugins(self) -> frozenset[str]:
-        """Everybody who refused at least one node."""
-        blamed = {plugin for plugin, _ in self.refusals} | set(self.restricted_by)
+        """Everybody who refused at least one node and waits for an event."""
+        blamed = {plugin for plugin, refusal in self.given if refusal.code is not Code.PENDING}
+        blamed |= set(self.restricted_by)
         if self.pre_filter is not None and self.pre_filter[0]:
             blamed.add(self.pre_filter[0])
         return frozenset(blamed)
+
+    @property
+    def pending_plugins(self) -> frozenset[str]:
+        """Those who will say themselves when to try again."""
+        return frozenset(plugin for plugin, refusal in self.given if refusal.code is Code.PENDING)
 
     def reason_counts(self) -> Counter[str]:
         """How many nodes were refused for each reason; a node may have several."""

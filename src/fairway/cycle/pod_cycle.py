@@ -93,14 +93,15 @@ def refuse(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> 
     diagnosis = diagnose(profile, pod, answers, refusals)
     decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=diagnosis)
     decision.unschedulable_plugins = diagnosis.unschedulable_plugins
-    error = next((refusal for _, refusal in diagnosis.refusals if refusal.code is Code.ERROR), None)
+    error = next(((plugin, refusal) for plugin, refusal in diagnosis.given if refusal.code is Code.ERROR), None)
     if answers.pre_filter_refusal is not None and answers.pre_filter_refusal[1].code is Code.ERROR:
         plugin, refusal = answers.pre_filter_refusal
         decision.outcome = Outcome.ERROR
         decision.error = f'running PreFilter plugin "{plugin}": {", ".join(refusal.reasons)}'
     elif error is not None:
+        plugin, refusal = error
         decision.outcome = Outcome.ERROR
-        decision.error = ", ".join(error.reasons)
+        decision.error = f'running "{plugin}" filter plugin: {", ".join(refusal.reasons)}'
     elif profile.post_filters:
         decision.preemption = FailedAttempt(profile, pod, answers, diagnosis).post_filter()
     return decision

@@ -121,22 +121,29 @@ def _dry_run(
     profile: Profile, pod: Pod, answers: Answers, rows: NDArray[np.intp], enough: int, statuses: Diagnosis
 ) -> list[Candidate]:
     """Judge rows in order until there are enough candidates, one of them without violating a budget."""
-    candidates: list[Candidate] = []
-    for start in range(0, len(rows), enough):
-        chunk = rows[start : start + enough]
+    harmless: list[Candidate] = []
+    violating: list[Candidate] = []
+    names = profile.cluster.nodes.names
+    for start in range(0, len(rows), max(enough, 1)):
+        chunk = rows[start : start + max(enough, 1)]
         lowest = profile.cluster.pods.lowest_priorities(profile.cluster.nodes.num_rows, pod.priority)[chunk]
         without = chunk[lowest >= pod.priority]
         if len(without):
             statuses.refuse("", without, NO_VICTIMS)
-        names = profile.cluster.nodes.names
+        found: dict[int, Candidate] = {}
         for row_or_rows in _batches(profile, pod, answers, chunk[lowest < pod.priority], names):
             if isinstance(row_or_rows, int):
-                candidates.extend(_judge_alone(profile, pod, answers, row_or_rows, statuses))
+                judged = _judge_alone(profile, pod, answers, row_or_rows, statuses)
             else:
-                candidates.extend(_judge_together(profile, pod, answers, row_or_rows, statuses))
-        if len(candidates) >= enough and any(not candidate.pdb_violations for candidate in candidates):
-            break
-    return candidates
+                judged = _judge_together(profile, pod, answers, row_or_rows, statuses)
+            found.update((candidate.row, candidate) for candidate in judged)
+        for candidate in (found[row] for row in chunk.tolist() if row in found):
+            group = violating if candidate.pdb_violations else harmless
+            if len(group) < enough:
+                group.append(candidate)
+            if harmless and len(harmless) + len(violating) >= enough:
+                return [*harmless, *violating]
+    return [*harmless, *violating]
 
 
 def _batches(

@@ -52,7 +52,14 @@ class Profile:
         self.weights = dict(config.weights)
         self.now = now
         self.random = random.Random(config.seed if seed is None else seed)
-        self.sampler = Sampler(cluster, sampling or config.sampling, config.percentage_of_nodes_to_score, self.random)
+        self.scores = at("score")
+        self.sampler = Sampler(
+            cluster,
+            sampling or config.sampling,
+            config.percentage_of_nodes_to_score,
+            self.random,
+            scores=bool(self.scores),
+        )
         self.tie_breaker = TieBreaker(cluster, tie_break, self.random)
         self.pre_enqueues = at("preEnqueue")
         self.filters = at("filter")
@@ -60,7 +67,6 @@ class Profile:
         unlisted = [plugin for plugin in self.filters if plugin not in listed and overrides(plugin, "pre_filter")]
         self.pre_filters = [*listed, *unlisted]
         self.post_filters = at("postFilter")
-        self.scores = at("score")
         self.reserves = at("reserve")
         self.permits = at("permit")
         self.queue_sort = next(iter(points.get("queueSort", ())), "")

@@ -21,10 +21,9 @@ TieBreak = Literal["first", "random"]
 
 MIN_FEASIBLE = 100
 MIN_PERCENTAGE = 5
-ZONE_LABELS = (
-    ("topology.kubernetes.io/region", "topology.kubernetes.io/zone"),
-    ("failure-domain.beta.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone"),
-)
+REGION_LABELS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
+ZONE_LABELS = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
+"""The old labels come first in kube-scheduler (GetZoneKey in component-helpers/node/topology, 1.36)."""
 
 
 def num_feasible_to_find(num_nodes: int, percentage: int) -> int:
@@ -39,10 +38,14 @@ def num_feasible_to_find(num_nodes: int, percentage: int) -> int:
 class Sampler:
     """Picks the nodes to score."""
 
-    def __init__(self, cluster: Cluster, strategy: Sampling, percentage: int, generator: random.Random) -> None:
+    def __init__(
+        self, cluster: Cluster, strategy: Sampling, percentage: int, generator: random.Random, scores: bool = True
+    ) -> None:
+        """`scores`: are there plugins that score? Without any, kube-scheduler takes the first node that fits."""
         self.strategy = strategy
         self._cluster = cluster
         self._percentage = percentage
+        self._scores = scores
         self._random = generator
         self._start = 0  # where kube's next scan begins
         self._order: NDArray[np.intp] = np.empty(0, np.intp)
@@ -53,6 +56,7 @@ class Sampler:
         """Will every feasible node be scored, whatever happens?"""
         return self.strategy == "all" or (
             self.strategy == "kube"
+            and self._scores
             and num_feasible_to_find(self._cluster.nodes.num_alive, self._percentage) >= self._cluster.nodes.num_alive
         )
 
@@ -62,13 +66,13 @@ class Sampler:
             return mask
         if self.strategy == "two-choices":
             return self._draw_two(mask)
-        enough = num_feasible_to_find(num_looked_at, self._percentage)
+        enough = num_feasible_to_find(num_looked_at, self._percentage) if self._scores else 1
         order = self._scan_order()
         start = self._start % len(order)
         scanned = np.concatenate((order[start:], order[:start]))
         hits = np.flatnonzero(mask[scanned])
         if len(hits) <= enough:
-            self._start = start if len(hits) < enough else (start + len(scanned)) % len(order)
+            self._start = start  # all were scanned
             return mask
         self._start = (start + int(hits[enough])) % len(order)
         chosen = np.zeros_like(mask)
@@ -103,11 +107,9 @@ class Sampler:
 def _zone(cluster: Cluster, row: int) -> str:
     node = cluster.nodes.objects[row]
     labels = node.metadata.labels if node is not None else {}
-    for region_key, zone_key in ZONE_LABELS:
-        region, zone = labels.get(region_key, ""), labels.get(zone_key, "")
-        if region or zone:
-            return f"{region}:\x00:{zone}"
-    return ""
+    region = next((labels[key] for key in REGION_LABELS if key in labels), "")
+    zone = next((labels[key] for key in ZONE_LABELS if key in labels), "")
+    return f"{region}:\x00:{zone}" if region or zone else ""
 
 
 class TieBreaker:

@@ -136,7 +136,7 @@ class RequiredAffinity:
 
     def _read_carried(self, count: int) -> None:
         namespace_labels = self._cluster.workloads.namespace_labels(self._namespace)
-        for term, counter in self._carried.since(self._read):
+        for term, counter in self._carried.since(self._read, self._labels):
             if term.matches(self._namespace, self._labels, namespace_labels):
                 self._mask(self._shunned, term.topology_key).watch(counter)
         self._read = count

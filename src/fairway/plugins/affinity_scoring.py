@@ -97,7 +97,7 @@ class PreferredAffinity:
     def _read_carried(self, counts: list[int]) -> None:
         namespace_labels = self._cluster.workloads.namespace_labels(self._namespace)
         for preferences, position in zip(self._preferences, self._read, strict=True):
-            for term, counter in preferences.carried.since(position):
+            for term, counter in preferences.carried.since(position, self._labels):
                 if term.matches(self._namespace, self._labels, namespace_labels):
                     self._watch(term.topology_key, counter, preferences.worth(term))
         self._read = counts

@@ -9,6 +9,7 @@ kube-scheduler 1.36.
 from __future__ import annotations
 
 import weakref
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ def is_meant(requirement: Requirement, namespace: str, labels: Mapping[str, str]
 class Carried:
     """The terms of one kind that running or waiting pods carry, in the order in which they were first heard of."""
 
-    __slots__ = ("_counters", "_entries", "_kind", "_known", "_version", "epoch")
+    __slots__ = ("_by_label", "_counters", "_entries", "_kind", "_known", "_version", "epoch")
 
     def __init__(self, counters: Counters, kind: Kind) -> None:
         self._counters = counters
@@ -51,6 +52,7 @@ class Carried:
         self._version = -1
         self._entries: list[tuple[Term, weakref.ref[Counter]]] = []
         self._known: dict[Term, weakref.ref[Counter]] = {}
+        self._by_label: dict[tuple[str, str] | None, list[int]] = {}  # entries that want such a label; None: any
         self.epoch = 0  # changes when entries are dropped: then everybody has to read from the start
 
     def refresh(self) -> int:
@@ -61,17 +63,31 @@ class Carried:
             if len(self._entries) > 2 * len(alive) + 64:
                 self._entries.clear()
                 self._known.clear()
+                self._by_label.clear()
                 self.epoch += 1
             for term, counter in alive:
                 known = self._known.get(term)
                 if known is None or known() is not counter:
-                    self._known[term] = reference = weakref.ref(counter)
-                    self._entries.append((term, reference))
+                    self._append(term, counter)
         return len(self._entries)
 
-    def since(self, position: int) -> Iterator[tuple[Term, Counter]]:
-        """The terms from that entry on that some pod still carries."""
-        for term, reference in self._entries[position:]:
-            counter = reference()
-            if counter is not None:
-                yield term, counter
+    def since(self, position: int, labels: Mapping[str, str]) -> Iterator[tuple[Term, Counter]]:
+        """The terms from that entry on that some pod still carries, but not those that can not mean such labels."""
+        for label in (None, *labels.items()):
+            numbers = self._by_label.get(label, ())
+            for number in numbers[bisect_left(numbers, position) :]:
+                term, reference = self._entries[number]
+                counter = reference()
+                if counter is not None:
+                    yield term, counter
+
+    def _append(self, term: Term, counter: Counter) -> None:
+        self._known[term] = reference = weakref.ref(counter)
+        wanted: tuple[tuple[str, str] | None, ...] = (None,)
+        for requirement in term.selector.requirements:
+            if requirement.operator == "In":  # a pod has at most one of these labels, so it finds the term once
+                wanted = tuple((requirement.key, value) for value in requirement.values)
+                break
+        for label in wanted:
+            self._by_label.setdefault(label, []).append(len(self._entries))
+        self._entries.append((term, reference))

@@ -35,7 +35,6 @@ from fairway.plugin import (
 from fairway.plugins.allocation import Shares, shares_of
 
 FULL, NONE = np.array([MAX_SCORE]), np.array([0])  # (1,): see fairway.cycle.answers on why they are arrays
-NATIVE = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
 class Demand(NamedTuple):
@@ -94,7 +93,7 @@ class NodeResourcesFit(Plugin):
         return free.take(state.columns, 1)
 
     def _is_ignored(self, name: str) -> bool:
-        if name in NATIVE or "/" not in name:
+        if "/" not in name or "kubernetes.io/" in name:  # only extended resources can be left to others
             return False
         return name in self._ignored or name.split("/", 1)[0] in self._ignored_groups
 

@@ -173,7 +173,7 @@ class Gathered(Generic[T]):
     def of_rows(self, rows: Rows) -> NDArray[T]:
         """The values of some rows; not to be written to."""
         topology, stale = self._topology, self._stale
-        if not isinstance(rows, slice) and (stale is None or len(rows) <= FEW_ROWS):
+        if not isinstance(rows, slice) and (len(rows) <= FEW_ROWS or not topology.is_single):
             return self.table.take(topology.domains.take(rows))
         if stale is None or (stale and not topology.is_single):
             self.table.take(topology.domains, out=self._values, mode="clip")

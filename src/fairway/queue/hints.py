@@ -12,19 +12,16 @@ import enum
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from fairway.cluster.events import Action, Change, ClusterEvent, Resource
+from fairway.cluster.events import EVERYTHING, Action, Change, ClusterEvent, Resource
 from fairway.model import Pod
 from fairway.plugin import Hint
 from fairway.queue.labels import label
 from fairway.queue.queued_pod import QueuedPod
 from fairway.queue.rules import QueueRules
 
-__all__ = ["EVERYTHING", "Hints", "Strategy", "judge_by", "wants"]
+__all__ = ["EVERYTHING", "Hints", "Strategy", "judge_by"]
 
 logger = logging.getLogger(__name__)
-
-EVERYTHING = ClusterEvent(Resource.ANY, Action.ALL)
-"""The event that moves every pod, or, with a pod as the change's new object, that pod."""
 
 NODE_TAINT = ClusterEvent(Resource.NODE, Action.UPDATE_NODE_TAINT)
 
@@ -42,21 +39,6 @@ class Strategy(enum.Enum):
 
 
 SKIP, AFTER_BACKOFF, IMMEDIATELY = Strategy  # looking up a member of an enum is slow, and these are in the hot path
-
-
-def wants(registered: ClusterEvent, happened: ClusterEvent) -> bool:
-    """Does a plugin that registered for one event want to hear of another, the same or more specific?
-
-    An update that is none of the specific ones happens as UPDATE, and is not for those who asked for a specific one.
-    """
-    if registered == EVERYTHING:
-        return True
-    resource = registered.resource
-    if resource is not happened.resource and resource is not Resource.ANY:
-        pods = (Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD)
-        if resource is not Resource.POD or happened.resource not in pods:
-            return False
-    return bool(registered.action & happened.action) and happened.action <= registered.action
 
 
 class Hints:
@@ -129,7 +111,7 @@ def _with_taints(hints: Sequence[Hint]) -> tuple[Hint, ...]:
 def _checks_of(plugins: Mapping[str, Sequence[Hint]], event: ClusterEvent) -> dict[str, Checks]:
     found: dict[str, Checks] = {}
     for plugin, hints in plugins.items():
-        wanted = [hint.helps for hint in hints if wants(hint.event, event)]
+        wanted = [hint.helps for hint in hints if hint.event.covers(event)]
         if wanted:
             functions = tuple(helps for helps in wanted if helps is not None)
             found[plugin] = functions if len(functions) == len(wanted) else None

@@ -82,10 +82,7 @@ class SchedulingQueue:
 
     def add(self, pod: Pod) -> None:
         """A pod without a node has appeared. One that is known already counts as updated."""
-        if pod.metadata.uid in self._pods:
-            self.update(None, pod)
-        else:
-            self._enqueue(pod, labels.POD_ADDED)
+        self.update(None, pod)
 
     def update(self, old: Pod | None, new: Pod) -> None:
         """A pod without a node has changed; `old` defaults to the last version known here."""
@@ -96,7 +93,7 @@ class SchedulingQueue:
             return
         queued = self._pods.get(uid)
         if queued is None:
-            self._enqueue(new, labels.POD_UPDATED)
+            self._enqueue(new, labels.POD_ADDED if old is None else labels.POD_UPDATED)
             return
         old = old or queued.latest or queued.pod
         if queued.place is IN_FLIGHT:
@@ -245,6 +242,8 @@ class SchedulingQueue:
 
     def next_wakeup(self) -> float | None:
         """When there is something to pop or to flush: now, or then unless something happens before; None: never."""
+        now = self._clock.now()
         if self._places.active or self._places.backoff.is_poppable:
-            return self._clock.now()
-        return self._wakeups.next_time()
+            return now
+        time = self._wakeups.next_time()
+        return None if time is None else max(time, now)  # what is overdue is due now

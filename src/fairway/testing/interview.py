@@ -132,8 +132,8 @@ class Interview:
         """Would the cycle ask `score`?"""
         return overrides(self.plugin, "score")
 
-    def raw(self, rows: Row) -> NDArray[np.int64] | None:
-        """Ask `score` about these rows; None where `pre_score` skips."""
+    def raw(self, rows: Row | None = None) -> NDArray[np.int64] | None:
+        """Ask `score` about these rows, or about all; None where `pre_score` skips."""
         nodes = Nodes(self.cluster, rows)
         if self.plugin.locality is Locality.CLUSTER:
             self.scoring = self._call("pre_score", self.pod_class, nodes)

@@ -1,0 +1,329 @@
+"""The tables of a run, by name, column and meaning.
+
+One definition serves all: `RunWriter` creates the tables from it and fills them in this order of columns, `Run` checks
+the version, `docs/run-schema.md` is `schema_markdown()`. Amounts of resources are columns of their own, added as
+resources appear: `cpu_milli`, `memory_bytes`, `nvidia_com_gpu`; the table `resources` says which is which.
+Times are seconds of the run's clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["SCHEMA_VERSION", "TABLES", "Column", "TableSchema", "amount_column", "schema_markdown", "unit_of"]
+
+SCHEMA_VERSION: Final = 1
+"""Raised when a table or column changes its name or meaning; a reader refuses versions it does not know."""
+
+SqlType = Literal["VARCHAR", "DOUBLE", "BIGINT", "INTEGER", "BOOLEAN"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column."""
+
+    name: str
+    type: SqlType
+    meaning: str
+    is_nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """One table; `amounts` says what its columns of resources mean, empty if it has none."""
+
+    name: str
+    meaning: str
+    order: str  # the columns that give its rows their order
+    columns: tuple[Column, ...]
+    amounts: str = ""
+
+    @property
+    def creation(self) -> str:
+        """The statement that makes it, without columns of resources."""
+        columns = ", ".join(
+            f"{column.name} {column.type}{'' if column.is_nullable else ' NOT NULL'}" for column in self.columns
+        )
+        return f"CREATE TABLE {self.name} ({columns})"
+
+
+META = TableSchema(
+    "meta",
+    "What the run is: `schema_version`, `fairway_version`, `scenario` (completed), `seed`, `profiles`, `options` "
+    "(what was kept), `complete` (false: interrupted; `interruption` says by what), `end_seconds`, `num_rows` by table.",
+    "key",
+    (Column("key", "VARCHAR", "name"), Column("value", "VARCHAR", "JSON")),
+)
+RESOURCES = TableSchema(
+    "resources",
+    "Which column holds which resource.",
+    "number",
+    (
+        Column("number", "INTEGER", "order of appearance, from 0"),
+        Column("resource", "VARCHAR", "the name Kubernetes has for it: `cpu`, `nvidia.com/gpu`"),
+        Column("amount_column", "VARCHAR", "its column in `nodes`, `pods` and `occupancy`"),
+        Column("unit", "VARCHAR", "`milli` (thousandths), `bytes` or `count`"),
+    ),
+)
+NODES = TableSchema(
+    "nodes",
+    "One row for each state a node was in; its last row ends when the node goes.",
+    "node_id, from_seconds",
+    (
+        Column("node_id", "INTEGER", "number of the node in this run; one that is deleted and made again gets a new one"),
+        Column("node", "VARCHAR", "name"),
+        Column("uid", "VARCHAR", "uid"),
+        Column("from_seconds", "DOUBLE", "from when on this state held"),
+        Column("to_seconds", "DOUBLE", "until when; null: until the end of the run", is_nullable=True),
+        Column("change", "VARCHAR", "what led to this state: `Added`, or what the world calls the change"),
+        Column("gone", "VARCHAR", "why the node went at `to_seconds`; null: it did not", is_nullable=True),
+        Column("is_ready", "BOOLEAN", "its condition Ready was True, or it had no such condition"),
+        Column("is_unschedulable", "BOOLEAN", "it was cordoned"),
+        Column("pods", "BIGINT", "how many pods it has room for"),
+        Column("manifest", "VARCHAR", "the node, as JSON"),
+    ),
+    amounts="allocatable",
+)
+PODS = TableSchema(
+    "pods",
+    "One row a pod; written when the pod ends or the run does.",
+    "pod_id",
+    (
+        Column("pod_id", "INTEGER", "number of the pod in this run, in order of creation, from 0"),
+        Column("pod", "VARCHAR", "`namespace/name`"),
+        Column("namespace", "VARCHAR", "namespace"),
+        Column("uid", "VARCHAR", "uid"),
+        Column("scheduler", "VARCHAR", "the scheduler it asked for"),
+        Column("user_name", "VARCHAR", "annotation `fairway.dev/user`, or else the namespace"),
+        Column("owner", "VARCHAR", "`Kind/name` of its controller", is_nullable=True),
+        Column("priority", "INTEGER", "priority"),
+        Column("template_id", "INTEGER", "its manifest, in `templates`"),
+        Column("annotations", "VARCHAR", "its annotations under `fairway.dev/`, as JSON", is_nullable=True),
+        Column("attempts", "INTEGER", "how often a scheduler tried to place it"),
+        Column("created_seconds", "DOUBLE", "when it was created"),
+        Column("bound_seconds", "DOUBLE", "when it was bound to a node", is_nullable=True),
+        Column("started_seconds", "DOUBLE", "when it began to run", is_nullable=True),
+        Column("ended_seconds", "DOUBLE", "when it ended; null: it was there at the end of the run", is_nullable=True),
+        Column("reason", "VARCHAR", "how it ended: `Succeeded`, `Failed`, `Deleted`, `Evicted`, `Preempted`, "
+               "`NodeLost` or `Rejected`", is_nullable=True),
+        Column("node_id", "INTEGER", "the node it was bound to", is_nullable=True),
+        Column("node", "VARCHAR", "and its name", is_nullable=True),
+    ),
+    amounts="requests, the last ones in force",
+)  # fmt: skip
+TEMPLATES = TableSchema(
+    "templates",
+    "Manifests of pods without what is a pod's own (name, uid, node, times, annotations under `fairway.dev/`, status).",
+    "template_id",
+    (
+        Column("template_id", "INTEGER", "number"),
+        Column("manifest", "VARCHAR", "the pod, as JSON"),
+    ),
+)
+DECISIONS = TableSchema(
+    "decisions",
+    "One row for each attempt to place a pod.",
+    "decision_id",
+    (
+        Column("decision_id", "BIGINT", "number of the decision in this run, from 0; left-out decisions count"),
+        Column("time_seconds", "DOUBLE", "when it was made"),
+        Column("scheduler", "VARCHAR", "by whom"),
+        Column("pod_id", "INTEGER", "for which pod; null if the pod was long gone", is_nullable=True),
+        Column("pod", "VARCHAR", "`namespace/name`"),
+        Column("attempt", "INTEGER", "which attempt for this pod, from 1"),
+        Column("outcome", "VARCHAR", "`scheduled`, `unschedulable`, `gated` or `error`"),
+        Column("node", "VARCHAR", "the node chosen", is_nullable=True),
+        Column("via", "VARCHAR", "how it was chosen: by `scores`, as the `single` or the `nominated` node",
+               is_nullable=True),
+        Column("num_nodes", "INTEGER", "how many nodes there were, if none fitted", is_nullable=True),
+        Column("num_feasible", "INTEGER", "how many nodes fitted, of those looked at"),
+        Column("score", "BIGINT", "the best total score, if nodes were scored", is_nullable=True),
+        Column("num_best", "INTEGER", "how many nodes had it"),
+        Column("cycle_seconds", "DOUBLE", "CPU time of the attempt: measured, so different in every run"),
+        Column("nominated_node", "VARCHAR", "the node that preemption makes room on", is_nullable=True),
+        Column("num_victims", "INTEGER", "how many pods it evicts there"),
+        Column("message", "VARCHAR", "why the pod was not placed", is_nullable=True),
+    ),
+)  # fmt: skip
+FILTER_COUNTS = TableSchema(
+    "filter_counts",
+    "For each decision that placed nothing: how many nodes each plugin refused. A node counts once, for the first plugin "
+    "that refused it, so the rows of a decision add up to its `num_nodes`.",
+    "decision_id, number",
+    (
+        Column("decision_id", "BIGINT", "decision"),
+        Column("number", "INTEGER", "order within the decision, from 0"),
+        Column("plugin", "VARCHAR", "who refused"),
+        Column("code", "VARCHAR", "`Unschedulable`, `UnschedulableAndUnresolvable`, `Error` or `Pending`"),
+        Column("reason", "VARCHAR", "why; several reasons of one node are joined by `, `"),
+        Column("num_nodes", "INTEGER", "how many nodes"),
+    ),
+)
+SCORES = TableSchema(
+    "scores",
+    "The best nodes of a decision, as many as were asked for, with each plugin's share.",
+    "decision_id, rank, plugin",
+    (
+        Column("decision_id", "BIGINT", "decision"),
+        Column("rank", "INTEGER", "1 is the best; equals are in the order of their names"),
+        Column("node", "VARCHAR", "node"),
+        Column("total", "BIGINT", "its total score"),
+        Column("plugin", "VARCHAR", "plugin"),
+        Column("score", "BIGINT", "that plugin's share, normalised and weighted"),
+    ),
+)
+PREEMPTIONS = TableSchema(
+    "preemptions",
+    "The pods a decision evicts to make room.",
+    "decision_id, number",
+    (
+        Column("decision_id", "BIGINT", "decision"),
+        Column("number", "INTEGER", "order within the decision, from 0"),
+        Column("node", "VARCHAR", "node"),
+        Column("victim_id", "INTEGER", "the pod evicted; null if it was long gone", is_nullable=True),
+        Column("victim", "VARCHAR", "its `namespace/name`"),
+    ),
+)
+QUEUE_MOVES = TableSchema(
+    "queue_moves",
+    "Every move of a waiting pod.",
+    "time_seconds",
+    (
+        Column("time_seconds", "DOUBLE", "when"),
+        Column("scheduler", "VARCHAR", "in whose queue"),
+        Column("pod_id", "INTEGER", "which pod; null if the pod was long gone", is_nullable=True),
+        Column("origin", "VARCHAR", "from where: `active`, `backoff`, `unschedulable`, `gated`, `in_flight`; null: "
+               "it was not in the queue", is_nullable=True),
+        Column("place", "VARCHAR", "to where; null: it left the queue", is_nullable=True),
+        Column("event", "VARCHAR", "upon what"),
+    ),
+)  # fmt: skip
+OCCUPANCY = TableSchema(
+    "occupancy",
+    "Who held what on which node, and when: an interval opens when a pod is bound, closes when the pod has succeeded, has "
+    "failed, is deleted or its node is lost, and is split when the pod is resized. A node's load at an instant is the sum "
+    "over its intervals with `from_seconds` <= instant < `to_seconds`.",
+    "from_seconds, pod_id",
+    (
+        Column("pod_id", "INTEGER", "pod"),
+        Column("pod", "VARCHAR", "`namespace/name`"),
+        Column("node_id", "INTEGER", "node"),
+        Column("node", "VARCHAR", "its name"),
+        Column("from_seconds", "DOUBLE", "from when on"),
+        Column("to_seconds", "DOUBLE", "until when; null: it was open at the end of the run", is_nullable=True),
+        Column("reason", "VARCHAR", "why it closed: a pod's `reason`, `NodeLost` or `Resized`", is_nullable=True),
+    ),
+    amounts="held",
+)
+EVENTS = TableSchema(
+    "events",
+    "What the world and the schedulers told people.",
+    "time_seconds",
+    (
+        Column("time_seconds", "DOUBLE", "when"),
+        Column("kind", "VARCHAR", "kind of the object it is about"),
+        Column("subject", "VARCHAR", "its name, with the namespace if it has one"),
+        Column("reason", "VARCHAR", "one word"),
+        Column("message", "VARCHAR", "a sentence"),
+    ),
+)
+OBJECTS = TableSchema(
+    "objects",
+    "Everything that is no pod and no node, as it came, changed and went.",
+    "time_seconds",
+    (
+        Column("time_seconds", "DOUBLE", "when"),
+        Column("verb", "VARCHAR", "`Applied` or `Deleted`"),
+        Column("kind", "VARCHAR", "kind"),
+        Column("namespace", "VARCHAR", "namespace, empty if it has none"),
+        Column("name", "VARCHAR", "name"),
+        Column("manifest", "VARCHAR", "the object, as JSON"),
+    ),
+)
+PLUGIN_TIMES = TableSchema(
+    "plugin_times",
+    "CPU time by plugin, where it was measured: what each used since the row before it.",
+    "time_seconds",
+    (
+        Column("time_seconds", "DOUBLE", "when it was noted down"),
+        Column("scheduler", "VARCHAR", "scheduler"),
+        Column("plugin", "VARCHAR", "plugin"),
+        Column("point", "VARCHAR", "extension point: `filter`, `score`, ..."),
+        Column("num_calls", "BIGINT", "calls"),
+        Column("cpu_seconds", "DOUBLE", "time used"),
+    ),
+)
+
+TABLES: Final = {
+    table.name: table
+    for table in (
+        META,
+        RESOURCES,
+        NODES,
+        PODS,
+        TEMPLATES,
+        DECISIONS,
+        FILTER_COUNTS,
+        SCORES,
+        PREEMPTIONS,
+        QUEUE_MOVES,
+        OCCUPANCY,
+        EVENTS,
+        OBJECTS,
+        PLUGIN_TIMES,
+    )
+}
+
+UNITS = {"cpu": "milli", "memory": "bytes", "ephemeral-storage": "bytes"}
+
+
+def unit_of(resource: str) -> str:
+    """What an amount of this resource counts."""
+    return "bytes" if resource.startswith("hugepages-") else UNITS.get(resource, "count")
+
+
+def amount_column(resource: str, taken: Collection[str]) -> str:
+    """The name of a resource's column, different from those taken: `cpu_milli`, `nvidia_com_gpu`."""
+    unit = unit_of(resource)
+    name = re.sub(r"[^a-z0-9]+", "_", resource.lower()).strip("_")
+    name = name if unit == "count" else f"{name}_{unit}"
+    if not name or name[0].isdigit():
+        name = f"resource_{name}"
+    known = {column.name for table in TABLES.values() if table.amounts for column in table.columns} | set(taken)
+    return next(free for free in (name, *(f"{name}_{number}" for number in range(2, len(known) + 3))) if free not in known)
+
+
+def schema_markdown() -> str:
+    """`docs/run-schema.md`."""
+    parts = [OPENING]
+    for table in TABLES.values():
+        rows = "\n".join(
+            f"| `{column.name}` | {column.type} | {'yes' if column.is_nullable else ''} | {column.meaning} |"
+            for column in table.columns
+        )
+        if table.amounts:
+            rows += f"\n| `cpu_milli`, `memory_bytes`, ... | BIGINT | | one column a resource: {table.amounts} |"
+        parts.append(
+            f"## {table.name}\n\n{table.meaning}\n\nOrder of the rows: {table.order}.\n\n"
+            f"| column | type | may be null | meaning |\n|---|---|---|---|\n{rows}\n"
+        )
+    return "\n".join(parts)
+
+
+OPENING = f"""# The tables of a run
+
+A run is one DuckDB file. This is version {SCHEMA_VERSION} of its tables; `fairway.record.schema` defines them and this page is made
+from it. Open a run with `fairway.record.Run.open`, with the `duckdb` command, or export it to Parquet or CSV.
+
+- Times are seconds of the run's clock. Amounts are integers: cpu in thousandths, memory in bytes, other resources in whole units.
+- Each resource has a column of its own in `nodes`, `pods` and `occupancy`, added when the resource first appears; `resources`
+  names them.
+- Numbers (`pod_id`, `node_id`, `decision_id`, `template_id`) join the tables; names are repeated where people look for them.
+- Same scenario and seed: the same rows, except for columns that say they are measured.
+- While a run is being written its file is called `<name>.partial`. One that ended early is marked `complete = false` in
+  `meta`; of a writer that was killed the `.partial` file remains, which can be read too but lacks pods and intervals
+  that were open then.
+"""  # noqa: E501 - lines of a page

@@ -1,0 +1,78 @@
+"""The kernel: what happens next, on a virtual clock.
+
+In: actions to be done at a time (`at`) or after a delay (`after`). Out: `run` does them in order of time, and of being
+asked for where times are equal; `now` tells the time in between. Everything in a simulation happens in such an action.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+Action = Callable[[], None]
+
+
+class Handle:
+    """An action that may still be called off."""
+
+    __slots__ = ("action",)
+
+    def __init__(self, action: Action) -> None:
+        self.action: Action | None = action
+
+    def cancel(self) -> None:
+        """Call it off; nothing happens if it is over."""
+        self.action = None
+
+
+class Timeline:
+    """A heap of (time, sequence, action)."""
+
+    __slots__ = ("_heap", "_now", "_sequence", "num_done")
+
+    def __init__(self, start: float = 0.0) -> None:
+        self._now = start
+        self._heap: list[tuple[float, int, Handle]] = []
+        self._sequence = 0
+        self.num_done = 0
+
+    def now(self) -> float:
+        """Seconds since the start of the simulation."""
+        return self._now
+
+    def at(self, time: float, action: Action) -> Handle:
+        """Do it then; what should have been done in the past is done now."""
+        handle = Handle(action)
+        self._sequence += 1
+        heapq.heappush(self._heap, (max(time, self._now), self._sequence, handle))
+        return handle
+
+    def after(self, delay: float, action: Action) -> Handle:
+        """Do it so many seconds from now."""
+        return self.at(self._now + delay, action)
+
+    def next_time(self) -> float | None:
+        """When something happens next; None if nothing does."""
+        while self._heap and self._heap[0][2].action is None:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def step(self, until: float | None = None) -> bool:
+        """Do the next thing, if there is one (not after `until`)."""
+        time = self.next_time()
+        if time is None or (until is not None and time > until):
+            return False
+        _, _, handle = heapq.heappop(self._heap)
+        action, handle.action = handle.action, None
+        self._now = time
+        self.num_done += 1
+        assert action is not None
+        action()
+        return True
+
+    def run(self, until: float | None = None) -> None:
+        """Do everything there is to do, until that time if one is given; then it is that time."""
+        while self.step(until):
+            pass
+        if until is not None:
+            self._now = max(self._now, until)
