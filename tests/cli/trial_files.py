@@ -1,7 +1,7 @@
 """Files for `try` and `why`, and a way to run the commands on them.
 
-In: objects built by `fairway.testing`, or plain dicts for kinds it does not build. Out: files in a folder, and what a command
-printed. Shared by the tests of both commands.
+In: objects built by `fairway.testing`, or plain dicts for kinds it does not build. Out: files in a folder, and what
+a command printed. Shared by the tests of both commands.
 """
 
 import json

@@ -142,14 +142,14 @@ SCORING = {
     "zero is an answer": (pod(container(cpu="0", memory="0")), (0, 0), (0, 0)),
     "init containers too": (pod(container(cpu="10m"), init=[container("i")]), (100, NO_MEMORY), (100, NO_MEMORY)),
     "overhead on top": (pod(container(), overhead={"cpu": "1"}), (1100, NO_MEMORY), (1100, NO_MEMORY)),
-    "the pod says cpu": (
+    "the pod says cpu, which counts only once it is placed": (
         pod(container(), container("d"), resources={"requests": {"cpu": "1"}}),
-        (1000, 2 * NO_MEMORY),
+        (200, 2 * NO_MEMORY),
         (1000, 2 * NO_MEMORY),
     ),
     "the pod says cpu, a container memory": (
         pod(container(memory="1Mi"), container("d"), resources={"requests": {"cpu": "1"}}),
-        (1000, NO_MEMORY + MI),
+        (200, NO_MEMORY + MI),
         (1000, MI),
     ),
 }

@@ -86,6 +86,7 @@ class Cluster:
         self._orphans: dict[str, dict[str, Orphan]] = {}  # node name -> uid -> pods on a node we do not know
         self._orphaned: dict[str, str] = {}  # uid -> that node's name
         self._ports_before: dict[int, frozenset[HostPort]] = {}  # within what_if: rows whose ports were touched
+        self._order_before: dict[int, list[str]] = {}  # within what_if: uids on rows that somebody was taken from
         self._undo: list[Placed | tuple[Pod, PodClass, int, bool]] | None = None
 
     # -- looking ---------------------------------------------------------------------------------------------------
@@ -133,8 +134,8 @@ class Cluster:
     @contextlib.contextmanager
     def what_if(self) -> Iterator[None]:
         """Inside, `place` and `remove` change the real tables; on leaving, all of it is undone. May be nested."""
-        outer, outer_ports = self._undo, self._ports_before
-        self._undo, self._ports_before = [], {}
+        outer = self._undo, self._ports_before, self._order_before
+        self._undo, self._ports_before, self._order_before = [], {}, {}
         try:
             yield
         finally:
@@ -146,7 +147,9 @@ class Cluster:
                     self._place(*step)
             for row, ports in self._ports_before.items():
                 self.ports.set(row, ports)
-            self._undo, self._ports_before = outer, outer_ports
+            for row, uids in self._order_before.items():
+                self.pods.reorder(row, uids)
+            self._undo, self._ports_before, self._order_before = outer
 
     def place(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         """Within `what_if`: suppose the pod ran there."""
@@ -158,6 +161,9 @@ class Cluster:
         """Within `what_if`: suppose the pod were gone."""
         if self._undo is None:
             raise RuntimeError("remove() is for what_if(); use forget() for decisions, apply() for facts")
+        row = self.pods.by_uid[uid].row
+        if row not in self._order_before:
+            self._order_before[row] = [other.pod.metadata.uid for other in self.pods.on_row(row)]
         placed = self._remove(uid)
         self._undo.append((placed.pod, placed.pod_class, placed.row, placed.assumed))
         return placed

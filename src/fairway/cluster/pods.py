@@ -79,6 +79,11 @@ class PodTable:
         self._free.append(placed.slot)
         return placed
 
+    def reorder(self, row: int, uids: Sequence[str]) -> None:
+        """The pods on a row came in this order."""
+        pods = self._on_row[row]
+        self._on_row[row] = {uid: pods[uid] for uid in uids}
+
     def count_by_row(self, label_sets: Sequence[int], skip_terminating: bool, num_rows: int) -> NDArray[np.int32]:
         """How many pods with one of these label sets each row has."""
         used = slice(0, self._num_slots)

@@ -1,0 +1,109 @@
+"""What objects say about their lives in time: annotations under `fairway.dev/`, and how durations are written.
+
+In: an object with annotations, or a text such as "1h30m". Out: seconds. The readers of this room write these
+annotations, manifests may carry them, and the simulator obeys them. Pods that differ only in them are the same to a
+scheduler.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+from fairway.model import DecodeError, Source, object_name
+
+__all__ = [
+    "ARRIVAL",
+    "DURATION",
+    "FAIL_AFTER",
+    "FAIL_PROBABILITY",
+    "GANG",
+    "GANG_SIZE",
+    "GROUP",
+    "QOS",
+    "START_LATENCY",
+    "TIME_LIMIT",
+    "USER",
+    "check_annotations",
+    "parse_seconds",
+    "seconds_annotation",
+    "seconds_text",
+]
+
+PREFIX: Final = "fairway.dev/"
+ARRIVAL: Final = f"{PREFIX}arrival"  # seconds from the start until it is created
+DURATION: Final = f"{PREFIX}duration"  # how long it runs; without, forever
+FAIL_AFTER: Final = f"{PREFIX}fail-after"  # how long it runs before it fails
+FAIL_PROBABILITY: Final = f"{PREFIX}fail-probability"  # from 0 to 1
+START_LATENCY: Final = f"{PREFIX}start-latency"  # from binding to running
+TIME_LIMIT: Final = f"{PREFIX}time-limit"  # how long its user said it would run at most
+USER: Final = f"{PREFIX}user"  # whose it is, for fairness; without, its namespace's
+GROUP: Final = f"{PREFIX}group"  # the group of that user
+GANG: Final = f"{PREFIX}gang"  # the name of the job it is a part of
+GANG_SIZE: Final = f"{PREFIX}gang-size"  # how many pods that job has
+QOS: Final = f"{PREFIX}qos"  # the class of service a trace gives it
+
+TIMES: Final = (ARRIVAL, DURATION, FAIL_AFTER, START_LATENCY, TIME_LIMIT)
+UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+NUMBER: Final = r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})"
+PLAIN: Final = re.compile(rf"{NUMBER}(?:[eE][+-]?[0-9]{{1,2}})?")
+PART: Final = re.compile(rf"({NUMBER})(ms|s|m|h|d|w)")
+WHOLE: Final = re.compile(rf"(?:{NUMBER}(?:ms|s|m|h|d|w))+")
+
+
+def parse_seconds(text: str | float) -> float:
+    """Seconds, from a number or from text such as 90, 90s, 1h30m, 2d; `ValueError` says what else is wrong."""
+    if isinstance(text, bool) or not isinstance(text, str | int | float):
+        raise ValueError(f"a duration is a number of seconds or text such as 1h30m, not {text!r}")
+    if isinstance(text, str):
+        plain = text.strip()
+        if WHOLE.fullmatch(plain):
+            return math.fsum(float(number) * UNITS[unit] for number, unit in PART.findall(plain))
+        if not PLAIN.fullmatch(plain):
+            raise ValueError(f"duration {text!r} is not a number of seconds, nor text such as 90s, 15m, 1h30m, 2d")
+        return float(plain)
+    try:
+        seconds = float(text)
+    except OverflowError:
+        seconds = math.inf
+    if not math.isfinite(seconds) or seconds < 0:
+        raise ValueError(f"a duration is a finite number of seconds, not negative: {text!r}")
+    return seconds
+
+
+def seconds_text(seconds: float) -> str:
+    """Seconds as an annotation says them: as short as it goes, to the millisecond."""
+    rounded = round(seconds, 3)
+    return str(int(rounded)) if rounded == int(rounded) else f"{rounded:.3f}".rstrip("0")
+
+
+def seconds_annotation(thing: Any, key: str, source: Source | str = "") -> float | None:
+    """What one of an object's annotations says in seconds; None without it, `DecodeError` if it makes no sense."""
+    text = thing.metadata.annotations.get(key)
+    if text is None:
+        return None
+    try:
+        return parse_seconds(text)
+    except ValueError as error:
+        raise _wrong(thing, key, str(error), source) from error
+
+
+def check_annotations(thing: Any, source: Source | str = "") -> list[DecodeError]:
+    """Everything that is wrong with an object's annotations under `fairway.dev/`."""
+    annotations: dict[str, str] = thing.metadata.annotations
+    problems = []
+    for key in TIMES:
+        try:
+            seconds_annotation(thing, key, source)
+        except DecodeError as error:
+            problems.append(error)
+    text = annotations.get(FAIL_PROBABILITY)
+    if text is not None and not (PLAIN.fullmatch(text) and float(text) <= 1):
+        problems.append(_wrong(thing, FAIL_PROBABILITY, f"must be a number from 0 to 1, not {text!r}", source))
+    return problems
+
+
+def _wrong(thing: Any, key: str, problem: str, source: Source | str) -> DecodeError:
+    field = f"metadata.annotations[{key!r}]"
+    return DecodeError(problem, source=source, subject=object_name(thing), field=field)

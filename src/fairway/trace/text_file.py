@@ -1,0 +1,101 @@
+"""Files of text, plain or gzip, read with progress.
+
+In: a path. Out: its lines with their numbers, one at a time, or all of its bytes. A file that cannot be read, is cut
+off within its compression, or is compressed otherwise is a `DecodeError` that says so. Called by the readers of this
+room, which hand on the caller's progress: it is told what part of the file was read since it was last told, and
+these parts add up to 1.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Final, TypeAlias
+
+from fairway.model import DecodeError
+
+__all__ = ["Progress", "read_bytes", "read_lines"]
+
+Progress: TypeAlias = Callable[[float], None]
+PathLike: TypeAlias = str | os.PathLike[str]
+
+MAX_LINE: Final = 1 << 20
+CHUNK: Final = 1 << 22
+LINES_A_REPORT: Final = 4096
+GZIP: Final = b"\x1f\x8b"
+FOREIGN: Final = {
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "compressed with bzip2",
+    b"\xfd7zXZ\x00": "compressed with xz",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd",
+}
+
+
+def read_lines(path: PathLike, progress: Progress | None = None) -> Iterator[tuple[int, str]]:
+    """Each line with its 1-based number and without its end; bytes that are not UTF-8 come as U+FFFD."""
+    number = 0
+    with _opened(path, progress) as (stream, report):
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace")  # type: ignore[type-var]
+        try:
+            while line := text.readline(MAX_LINE):
+                number += 1
+                if len(line) == MAX_LINE and not line.endswith("\n"):
+                    raise DecodeError("is longer than a line of text ever is", source=f"{os.fspath(path)}:{number}")
+                if number % LINES_A_REPORT == 0:
+                    report()
+                yield number, line.removesuffix("\n")
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise _damaged(path, error, f"after line {number}") from error
+
+
+def read_bytes(path: PathLike, progress: Progress | None = None) -> bytes:
+    """Everything in a file, decompressed."""
+    data = bytearray()
+    with _opened(path, progress) as (stream, report):
+        try:
+            while chunk := stream.read(CHUNK):
+                data += chunk
+                report()
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise _damaged(path, error, f"after {len(data)} bytes of text") from error
+    return bytes(data)
+
+
+@contextmanager
+def _opened(path: PathLike, progress: Progress | None) -> Iterator[tuple[IO[bytes], Callable[[], None]]]:
+    """The decompressed file, and a function that reports how far it was read."""
+    file = os.fspath(path)
+    try:
+        with open(path, "rb") as raw:  # noqa: PTH123 - a path may be text
+            size = max(os.fstat(raw.fileno()).st_size, 1)
+            start = raw.peek(8)[:8]
+            for magic, what in FOREIGN.items():
+                if start.startswith(magic):
+                    raise DecodeError(f"is {what}; decompress it first, or use gzip", source=file)
+            told = 0.0
+
+            def report(position: float | None = None) -> None:
+                nonlocal told
+                now = min((raw.tell() if position is None else position) / size, 1.0)
+                if progress is not None and now > told:
+                    progress(now - told)
+                    told = now
+
+            yield (gzip.GzipFile(fileobj=raw) if start.startswith(GZIP) else raw), report
+            report(size)
+    except gzip.BadGzipFile as error:
+        raise _damaged(path, error, "at its beginning") from error
+    except OSError as error:
+        raise DecodeError(f"cannot be read: {error.strerror or error}", source=file) from error
+
+
+def _damaged(path: PathLike, error: Exception, where: str) -> DecodeError:
+    if isinstance(error, EOFError):
+        problem = f"is cut off: the compressed data ends {where}, before its end mark"
+    else:
+        problem = f"is corrupt: the compressed data makes no sense {where} ({error})"
+    return DecodeError(problem, source=os.fspath(path))
