@@ -163,6 +163,7 @@ class Scheduler:
             self.world.report(decision)
             return decision
         decision = profile.decide(pod)
+        decision.attempt = queued.attempts
         if decision.outcome is Outcome.SCHEDULED:
             self._place(profile, queued, decision)
         else:

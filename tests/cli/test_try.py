@@ -59,13 +59,13 @@ def test_an_important_pod_says_whom_it_evicts(folder: Folder) -> None:
     printed = folder.attempt([*NODES[:1], pod("old", cpu=3, node="n1")], [pod("new", cpu=3, priority=5)], "-o", "json")
     assert printed.code == 0
     (row,) = printed.document["pods"]
-    assert (row["result"], row["node"], row["evicts"]) == ("preempted", "n1", ["default/old"])
+    assert (row["result"], row["node"], row["evicts"]) == ("preempts", "n1", ["default/old"])
 
 
 def test_who_was_evicted_makes_room_for_later_pods(folder: Folder) -> None:
     cluster = [*NODES[:1], pod("old", cpu=4, node="n1")]
     printed = folder.attempt(cluster, [pod("new", cpu=2, priority=5), pod("small", cpu=2)], "-o", "json")
-    assert results(printed.document) == {"default/new": "preempted", "default/small": "scheduled"}
+    assert results(printed.document) == {"default/new": "preempts", "default/small": "scheduled"}
 
 
 def test_a_gated_pod_is_no(folder: Folder) -> None:

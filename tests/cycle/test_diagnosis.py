@@ -119,3 +119,9 @@ def test_only_the_last_refusal_of_a_row_stands() -> None:
     assert made.unschedulable_plugins == {"Ports", "Taint"}
     assert made.given == [("Taint", TAINTED), ("Ports", Refusal(("no ports",)))]
     assert made.message() == "0/2 nodes are available: 1 no ports, 1 node(s) had untolerated taint(s)."
+
+
+def test_those_who_will_call_are_not_to_blame() -> None:
+    made = diagnosis(("Fit", FULL, 1), ("Quota", Refusal(("wait",), Code.PENDING), 2))
+    assert made.unschedulable_plugins == {"Fit"}
+    assert made.pending_plugins == {"Quota"}

@@ -161,4 +161,4 @@ def test_the_rows_of_a_mask() -> None:
     assert nodes.names == ["a", "c"]
     assert len(nodes) == 2
     with pytest.raises(AttributeError, match="columns"):
-        _ = nodes.columns  # type: ignore[attr-defined]
+        _ = nodes.columns

@@ -233,7 +233,7 @@ apiVersion: v1
 kind: List
 items:
 - {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 2, memory: 1.5e9, pods: 110}}}
-- {apiVersion: apps/v1, kind: Deployment, metadata: {name: d}}
+- {apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: d}}
 - apiVersion: v1
   kind: PodList
   items:
@@ -254,7 +254,7 @@ def test_yaml_with_documents_and_lists() -> None:
         "all.yaml, document 2 (line 8), items[0]",
         "all.yaml, document 2 (line 8), items[0]",
     ]
-    assert str(skipped[0]).startswith("all.yaml, document 2 (line 8), items[1]: apps/v1 Deployment d")
+    assert str(skipped[0]).startswith("all.yaml, document 2 (line 8), items[1]: apps/v1 ControllerRevision d")
 
 
 def test_yaml_anchors_and_merges() -> None:

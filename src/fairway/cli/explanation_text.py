@@ -33,7 +33,7 @@ def answer_lines(about: Explanation, all_nodes: bool) -> list[str]:
         lines += ["", *funnel_lines(about.funnel, about.num_nodes)]
     if verdict.result == "scheduled" and len(about.inspection.totals) > 1:
         lines += ["", *_score_lines(about, all_nodes)]
-    elif verdict.result == "preempted":
+    elif verdict.result == "preempts":
         lines += ["", *_candidate_lines(about, all_nodes)]
     elif verdict.result == "unschedulable":
         lines += ["", *_fix_lines(about)]
@@ -66,7 +66,7 @@ def _headline(about: Explanation) -> str:
     match verdict.result:
         case "scheduled" if verdict.decision is not None:
             parts = [f"{name} goes to {verdict.node}", _choice(verdict.decision, len(about.inspection.feasible))]
-        case "preempted":
+        case "preempts":
             victims = ", ".join(victim.key for victim in verdict.victims)
             parts = [f"{nowhere} now", f"goes to {verdict.node} after evicting {victims}"]
         case "gated":
@@ -157,6 +157,7 @@ def _comparison_lines(about: Explanation, node: str) -> list[str]:
     rows = [
         {"plugin": plugin_text(plugin), "here": by_node[node], "there": by_node.get(chosen)}
         for plugin, by_node in (*scores.items(), ("total", totals))
+        if by_node[node] or by_node.get(chosen)
     ]
     return _indented(rows, columns)
 

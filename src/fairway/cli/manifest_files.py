@@ -13,13 +13,16 @@ from pathlib import Path
 
 import msgspec
 
-from fairway.cli.controller_kinds import CronJob, DaemonSet, Deployment, Job, decode_controller
-from fairway.cli.controllers import MAX_PODS, Controller, Wanted, wanted_by
+from fairway.cli.controllers import MAX_PODS, Wanted, wanted_by
 from fairway.cli.main import USAGE, CommandError
 from fairway.cli.manifests import Manifests
 from fairway.model import (
     ApiObject,
+    CronJob,
+    DaemonSet,
     DecodeError,
+    Deployment,
+    Job,
     Loaded,
     Node,
     Pod,
@@ -33,11 +36,12 @@ from fairway.model import (
     load_files,
     object_name,
 )
+from fairway.model.controllers import Controller
 
 __all__ = ["load_manifests"]
 
 OWN_KINDS = Deployment | DaemonSet | Job | CronJob
-Found = tuple[ApiObject | OWN_KINDS, Source]
+Found = tuple[ApiObject, Source]
 Asked = tuple[Pod | Controller, Source]
 NAMED = 4
 DUMP = "kubectl get nodes,pods,pvc,pv,sc,ns,pdb,priorityclasses -A -o yaml > cluster.yaml"
@@ -48,7 +52,8 @@ def load_manifests(files: Sequence[str], cluster_files: Sequence[str]) -> Manife
     if [*files, *cluster_files].count("-") > 1:
         raise CommandError("standard input can be read only once", "give - once, and files for the rest", USAGE)
     passed_over: list[Skipped] = []
-    given = load_files(cluster_files, passed_over)
+    # What a running cluster's controllers make is there already.
+    given = [one for one in load_files(cluster_files, passed_over) if not isinstance(one.object, OWN_KINDS)]
     others: list[Skipped] = []
     asked: list[Asked] = []
     kept: list[Loaded] = []
@@ -81,17 +86,9 @@ def load_manifests(files: Sequence[str], cluster_files: Sequence[str]) -> Manife
 
 
 def _in_order(files: Sequence[str], others: list[Skipped]) -> Iterator[Found]:
-    """Everything in the files, as it stands there; what is neither object nor controller goes to `others`."""
+    """Everything in the files, as it stands there; what is of no known kind goes to `others`."""
     for path in files:
-        skipped: list[Skipped] = []
-        found: list[Found] = [(one.object, one.source) for one in load_files([path], skipped)]
-        for one in skipped:
-            controller = decode_controller(one)
-            if controller is None:
-                others.append(one)
-            else:
-                found.append((controller, one.source))
-        yield from sorted(found, key=lambda pair: (Path(pair[1].file), pair[1].document, pair[1].item or 0))
+        yield from ((one.object, one.source) for one in load_files([path], others))
 
 
 def _named(found: Iterable[Found]) -> Iterator[Found]:

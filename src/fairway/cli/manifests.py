@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from fairway.cli.controllers import Wanted, ephemeral_claims
+from fairway.cli.controllers import Wanted
 from fairway.cli.main import CommandError
 from fairway.model import (
     ApiObject,
@@ -25,6 +25,7 @@ from fairway.model import (
     default_objects,
     object_name,
 )
+from fairway.model.owned import ephemeral_claims
 from fairway.model.validate import validate_objects
 
 __all__ = ["Manifests"]

@@ -26,8 +26,8 @@ from fairway.plugins.registry import REGISTRY
 
 __all__ = ["Result", "Trial", "Verdict", "open_trial"]
 
-Result = Literal["scheduled", "preempted", "unschedulable", "gated", "error", "ignored"]
-"""`preempted`: scheduled once others have made room; `ignored`: the pod asks for a scheduler that is not configured."""
+Result = Literal["scheduled", "preempts", "unschedulable", "gated", "error", "ignored"]
+"""`preempts`: scheduled once others have made room; `ignored`: the pod asks for a scheduler that is not configured."""
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Verdict:
     @property
     def is_placed(self) -> bool:
         """Does the pod get a node?"""
-        return self.result in ("scheduled", "preempted")
+        return self.result in ("scheduled", "preempts")
 
 
 class Trial:
@@ -164,7 +164,7 @@ class Trial:
             return
         refused = profile.reserve(pod, profile.classify(pod), chosen.row)
         if refused is None:
-            verdict.result, verdict.node = "preempted", self.cluster.nodes.names[chosen.row]
+            verdict.result, verdict.node = "preempts", self.cluster.nodes.names[chosen.row]
         else:
             verdict.remark = f"refused by {refused[0]}: {', '.join(refused[1].reasons)}"
 

@@ -135,7 +135,7 @@ def _detail(verdict: Verdict, num_nodes: int) -> str:
 
     decision = verdict.decision
     match verdict.result:
-        case "preempted":
+        case "preempts":
             words = f"evicts {', '.join(victim.key for victim in verdict.victims)}"
         case "scheduled" if decision is not None and decision.via == "nominated":
             words = "was nominated to it"
@@ -187,9 +187,9 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
 
     victims = sum(len(verdict.victims) for verdict in verdicts)
     total = len(verdicts)
-    text = f"{count('scheduled', 'preempted')} of {total} {'pod gets' if total == 1 else 'pods get'} a node"
+    text = f"{count('scheduled', 'preempts')} of {total} {'pod gets' if total == 1 else 'pods get'} a node"
     if victims:
-        text += f" ({count('preempted')} by evicting {victims} pod{'' if victims == 1 else 's'})"
+        text += f" ({count('preempts')} by evicting {victims} pod{'' if victims == 1 else 's'})"
     for results, words in (
         (("unschedulable",), "fits nowhere" if count("unschedulable") == 1 else "fit nowhere"),
         (("gated",), "gated"),

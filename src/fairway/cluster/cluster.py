@@ -28,6 +28,10 @@ from fairway.cluster.storage import STORAGE_KINDS, Storage
 from fairway.cluster.view import Nodes
 from fairway.cluster.workloads import Workloads
 from fairway.model import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
     Namespace,
     Node,
     Pod,
@@ -239,6 +243,8 @@ class Cluster:
                 self.workloads.priority_classes.pop(item.metadata.name, None)
                 if not gone:
                     self.workloads.priority_classes[item.metadata.name] = item
+                return []
+            case Deployment() | DaemonSet() | Job() | CronJob():  # their pods matter, they themselves do not
                 return []
         raise TypeError(f"a cluster has no use for a {type(item).__name__}")
 

@@ -82,7 +82,7 @@ class PodTable:
     def reorder(self, row: int, uids: Sequence[str]) -> None:
         """The pods on a row came in this order."""
         pods = self._on_row[row]
-        self._on_row[row] = {uid: pods[uid] for uid in uids}
+        self._on_row[row] = {uid: pods[uid] for uid in uids if uid in pods}
 
     def count_by_row(self, label_sets: Sequence[int], skip_terminating: bool, num_rows: int) -> NDArray[np.int32]:
         """How many pods with one of these label sets each row has."""

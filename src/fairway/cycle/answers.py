@@ -34,7 +34,7 @@ UNFIT_ARRAY = np.array([UNFIT], np.int64)  # (1,); arrays are spared the convers
 class Part:
     """One plugin's part in a class's answers."""
 
-    __slots__ = ("plugin", "pre_filtered", "pre_scored", "raw", "weight")
+    __slots__ = ("plugin", "pre_filtered", "pre_scored", "raw", "scaled", "weight")
 
     def __init__(self, plugin: Plugin, weight: int) -> None:
         self.plugin = plugin
@@ -42,6 +42,7 @@ class Part:
         self.pre_filtered: Any = None  # what pre_filter returned: a state, SKIP, a Refusal, a Restriction
         self.pre_scored: Any = None
         self.raw: NDArray[np.int64] | None = None  # (capacity,) raw scores, where they are normalised later
+        self.scaled: tuple[int, NDArray[np.int64]] | None = None  # final ones (capacity,) for a highest raw one
 
     @property
     def state(self) -> Any:
@@ -201,6 +202,7 @@ class Answers:
             else:
                 assert part.raw is not None
                 part.raw[rows] = scores
+                part.scaled = None
         return total
 
     def _summarise(self) -> None:

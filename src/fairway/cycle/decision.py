@@ -54,6 +54,7 @@ class Decision:
     outcome: Outcome
     row: int = -1
     node: str = ""
+    attempt: int = 0  # the how-manieth of this pod, where a queue counts them
     via: Via = "scores"
     num_feasible: int = 0
     score: int | None = None  # the best total, where nodes were scored

@@ -65,19 +65,17 @@ def _choose(profile: Profile, pod: Pod, answers: Answers, mask: NDArray[np.bool_
     wide = wide_scores(answers, feasible)
     if wide or answers.varying:
         numbers = feasible.numbers
-        totals = answers.base[numbers] + answers.constant
+        totals = answers.base.take(numbers)
         add_scores(answers, feasible, wide, totals)
         best = totals[totals.argmax()]
-        rows = numbers[totals == best]
-        score = int(best)
+        rows = numbers.take((totals == best).nonzero()[0])
     else:
         ranked = answers.ranked if mask is answers.mask else np.where(mask, answers.base[: len(mask)], -1)
         best = ranked[ranked.argmax()]
         rows = (ranked == best).nonzero()[0]
-        score = int(best) + answers.constant
     decision.num_best = len(rows)
     if answers.profile.scores:
-        decision.score = score
+        decision.score = int(best) + answers.constant
     return _decided(profile, pod, pod_class, profile.tie_breaker.choose(rows), decision)
 
 

@@ -50,7 +50,12 @@ def wide_scores(answers: Answers, feasible: Nodes) -> list[tuple[Part, Any]]:
 def add_scores(answers: Answers, feasible: Nodes, wide: list[tuple[Part, Any]], totals: NDArray[np.int64]) -> None:
     """Add what varying and wide plugins give to `totals`, in place."""
     for part in answers.varying:
-        totals += final_scores(answers, part, feasible, part.pre_scored, part.raw[feasible.rows])  # type: ignore[index]
+        assert part.raw is not None
+        raw = feasible.of(part.raw)
+        if part.plugin.normalize == "own":
+            totals += final_scores(answers, part, feasible, part.pre_scored, raw)
+        else:
+            totals += feasible.of(_scaled(part, int(raw.max())))
     for part, state in wide:
         raw = part.plugin.score(answers.pod_class, feasible, state)
         totals += final_scores(answers, part, feasible, state, raw)
@@ -70,10 +75,22 @@ def final_scores(
     return scores * part.weight
 
 
-def normalized(raw: NDArray[np.int64], reverse: bool) -> NDArray[np.int64]:
+def _scaled(part: Part, highest: int) -> NDArray[np.int64]:
+    """Final scores of all rows, if `highest` is the highest raw one of the feasible; kept, as it seldom changes."""
+    assert part.raw is not None
+    if part.scaled is None or part.scaled[0] != highest:
+        part.scaled = highest, normalized(part.raw, part.plugin.normalize == "reverse", highest) * part.weight
+    return part.scaled[1]
+
+
+def normalized(raw: NDArray[np.int64], reverse: bool, highest: int | None = None) -> NDArray[np.int64]:
     """kube-scheduler's DefaultNormalizeScore: 100 × score / highest, or 100 minus that."""
-    highest = int(raw.max())
+    highest = int(raw.max()) if highest is None else highest
     if highest == 0:
         return np.full_like(raw, MAX_SCORE) if reverse else raw
-    scores = MAX_SCORE * raw // highest
+    if highest < len(raw) and raw.min() >= 0:  # few different scores: divide each once
+        # (rows that do not fit may have more; what they get does not matter)
+        scores = (MAX_SCORE * np.arange(highest + 1) // highest).take(raw, mode="clip")
+    else:
+        scores = MAX_SCORE * raw // highest
     return MAX_SCORE - scores if reverse else scores

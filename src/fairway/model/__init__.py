@@ -24,6 +24,7 @@ from fairway.model.codec import (
     object_name,
     to_builtins,
 )
+from fairway.model.controllers import CronJob, DaemonSet, Deployment, Job
 from fairway.model.decode import (
     Loaded,
     Skipped,
@@ -165,6 +166,7 @@ from fairway.model.storage import (
     VolumeNodeAffinity,
     VolumeNodeResources,
 )
+from fairway.model.template import pod_from_template
 from fairway.model.toleration import (
     find_untolerated_taint,
     tolerates,
@@ -246,7 +248,10 @@ __all__ = [
     "ContainerStateTerminated",
     "ContainerStateWaiting",
     "ContainerStatus",
+    "CronJob",
+    "DaemonSet",
     "DecodeError",
+    "Deployment",
     "EphemeralVolumeSource",
     "ExtendedResourceClaimStatus",
     "FieldCondition",
@@ -257,6 +262,7 @@ __all__ = [
     "ImageVolumeSource",
     "Int32",
     "Int64",
+    "Job",
     "LabelSelector",
     "LabelSelectorRequirement",
     "Loaded",
@@ -372,6 +378,7 @@ __all__ = [
     "parse_field_selector",
     "parse_label_selector",
     "parse_quantity",
+    "pod_from_template",
     "pod_requests",
     "pod_scoring_requests",
     "quantity_of",

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fairway.model.controllers import CronJob, DaemonSet, Deployment, Job
 from fairway.model.node import Node
 from fairway.model.pod import Pod
 from fairway.model.quantity import Quantity, parse_quantity
@@ -43,6 +44,10 @@ ApiObject = (
     | ReplicationController
     | ReplicaSet
     | StatefulSet
+    | Deployment
+    | DaemonSet
+    | Job
+    | CronJob
     | PodDisruptionBudget
     | PriorityClass
     | PersistentVolume
@@ -63,6 +68,10 @@ KINDS: dict[tuple[str, str], type[ApiObject]] = {
     ("v1", "ReplicationController"): ReplicationController,
     ("apps/v1", "ReplicaSet"): ReplicaSet,
     ("apps/v1", "StatefulSet"): StatefulSet,
+    ("apps/v1", "Deployment"): Deployment,
+    ("apps/v1", "DaemonSet"): DaemonSet,
+    ("batch/v1", "Job"): Job,
+    ("batch/v1", "CronJob"): CronJob,
     ("policy/v1", "PodDisruptionBudget"): PodDisruptionBudget,
     ("scheduling.k8s.io/v1", "PriorityClass"): PriorityClass,
     ("v1", "PersistentVolume"): PersistentVolume,

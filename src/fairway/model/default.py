@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fairway.model.codec import ApiObject, object_name
+from fairway.model.controllers import CronJob, DaemonSet, Deployment, Job
 from fairway.model.decode import Loaded
+from fairway.model.default_controllers import default_controller
 from fairway.model.default_pod import default_pod, replaced, rounded
 from fairway.model.errors import DecodeError
 from fairway.model.node import Node
@@ -41,6 +43,10 @@ NAMESPACED = (
     ReplicationController,
     ReplicaSet,
     StatefulSet,
+    Deployment,
+    DaemonSet,
+    Job,
+    CronJob,
     PodDisruptionBudget,
     PersistentVolumeClaim,
     CSIStorageCapacity,
@@ -79,8 +85,10 @@ def default_object(
             thing = _default_driver(thing)
         case PriorityClass():
             thing = replaced(thing, preemption_policy=thing.preemption_policy or "PreemptLowerPriority")
-        case ReplicaSet() | StatefulSet() | ReplicationController():
-            thing = _default_workload(thing)
+        case (
+            ReplicaSet() | StatefulSet() | ReplicationController() | Deployment() | DaemonSet() | Job() | CronJob()
+        ):
+            thing = default_controller(thing)
     return thing
 
 
@@ -171,19 +179,3 @@ def _default_driver(driver: CSIDriver) -> CSIDriver:
         volume_lifecycle_modes=spec.volume_lifecycle_modes or ("Persistent",),
     )
     return replaced(driver, spec=spec)
-
-
-def _default_workload(
-    workload: ReplicaSet | StatefulSet | ReplicationController,
-) -> ReplicaSet | StatefulSet | ReplicationController:
-    replicas = 1 if workload.spec.replicas is None else workload.spec.replicas
-    if isinstance(workload, ReplicationController):
-        spec = workload.spec
-        labels = spec.template.metadata.labels if spec.template else {}
-        meta = replaced(workload.metadata, labels=workload.metadata.labels or labels)
-        return replaced(
-            workload, metadata=meta, spec=replaced(spec, replicas=replicas, selector=spec.selector or labels)
-        )
-    if isinstance(workload, ReplicaSet):
-        return replaced(workload, spec=replaced(workload.spec, replicas=replicas))
-    return replaced(workload, spec=replaced(workload.spec, replicas=replicas))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from fairway.model.codec import ApiObject, object_name
+from fairway.model.controllers import CronJob, DaemonSet, Deployment, Job
 from fairway.model.decode import Loaded
 from fairway.model.default import NAMESPACED
 from fairway.model.errors import DecodeError, Source
@@ -20,6 +21,7 @@ from fairway.model.names import dns_label_problem, dns_subdomain_problem, label_
 from fairway.model.node import Node
 from fairway.model.pod import Pod
 from fairway.model.storage import CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
+from fairway.model.validate_controllers import controller_problems
 from fairway.model.validate_parts import (
     EFFECTS,
     Problem,
@@ -29,7 +31,14 @@ from fairway.model.validate_parts import (
     selector_problems,
 )
 from fairway.model.validate_pod import pod_problems
-from fairway.model.workload import Namespace, PodDisruptionBudget, PriorityClass, ReplicaSet, StatefulSet
+from fairway.model.workload import (
+    Namespace,
+    PodDisruptionBudget,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 
 __all__ = ["check_duplicates", "validate_object", "validate_objects"]
 
@@ -99,8 +108,12 @@ def _kind_problems(thing: ApiObject) -> Iterator[Problem]:
             yield from selector_problems("nodeTopology", thing.node_topology)
         case PriorityClass():
             yield from _priority_class_problems(thing)
-        case PodDisruptionBudget() | ReplicaSet() | StatefulSet():
+        case PodDisruptionBudget():
             yield from selector_problems("spec.selector", thing.spec.selector)
+        case (
+            ReplicaSet() | StatefulSet() | ReplicationController() | Deployment() | DaemonSet() | Job() | CronJob()
+        ):
+            yield from controller_problems(thing)
 
 
 def _node_problems(node: Node) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ from fairway.model.pod import PodTemplateSpec
 from fairway.model.storage import PersistentVolumeClaim
 
 __all__ = [
+    "IntOrPercent",
     "Namespace",
     "NamespaceStatus",
     "PodDisruptionBudget",
@@ -30,8 +31,14 @@ __all__ = [
     "Service",
     "ServiceSpec",
     "StatefulSet",
+    "StatefulSetOrdinals",
+    "StatefulSetRollingUpdate",
     "StatefulSetSpec",
+    "StatefulSetUpdateStrategy",
 ]
+
+IntOrPercent = int | str
+"""A number, or a percentage of the replicas such as "25%"."""
 
 
 class NamespaceStatus(Value, frozen=True, kw_only=True):
@@ -70,6 +77,7 @@ class ReplicationControllerSpec(Value, frozen=True, kw_only=True):
     replicas: Int32 | None = None
     selector: dict[str, str] = {}
     template: PodTemplateSpec | None = None
+    min_ready_seconds: Int32 = 0
 
 
 class ReplicationController(Value, frozen=True, kw_only=True):
@@ -87,6 +95,7 @@ class ReplicaSetSpec(Value, frozen=True, kw_only=True):
     replicas: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()
+    min_ready_seconds: Int32 = 0
 
 
 class ReplicaSet(Value, frozen=True, kw_only=True):
@@ -98,14 +107,38 @@ class ReplicaSet(Value, frozen=True, kw_only=True):
     spec: ReplicaSetSpec = ReplicaSetSpec()
 
 
+class StatefulSetRollingUpdate(Value, frozen=True, kw_only=True):
+    """From which ordinal on pods are updated, and how many at a time."""
+
+    partition: Int32 | None = None
+    max_unavailable: IntOrPercent | None = None
+
+
+class StatefulSetUpdateStrategy(Value, frozen=True, kw_only=True):
+    """RollingUpdate, from the last pod to the first; or OnDelete."""
+
+    type: str = ""
+    rolling_update: StatefulSetRollingUpdate | None = None
+
+
+class StatefulSetOrdinals(Value, frozen=True, kw_only=True):
+    """Where counting begins."""
+
+    start: Int32 = 0
+
+
 class StatefulSetSpec(Value, frozen=True, kw_only=True):
-    """How many copies of which pod."""
+    """How many copies of which pod, in which order."""
 
     replicas: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()
     volume_claim_templates: tuple[PersistentVolumeClaim, ...] = ()
     service_name: str = ""
+    pod_management_policy: str = ""
+    update_strategy: StatefulSetUpdateStrategy = StatefulSetUpdateStrategy()
+    min_ready_seconds: Int32 = 0
+    ordinals: StatefulSetOrdinals | None = None
 
 
 class StatefulSet(Value, frozen=True, kw_only=True):
@@ -121,8 +154,8 @@ class PodDisruptionBudgetSpec(Value, frozen=True, kw_only=True):
     """Whose disruptions are counted, and how many are too many (a number or a percentage)."""
 
     selector: LabelSelector | None = None
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
+    min_available: IntOrPercent | None = None
+    max_unavailable: IntOrPercent | None = None
     unhealthy_pod_eviction_policy: str | None = None
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster import CPU, MEMORY, PODS
+from fairway.cluster import CPU, MEMORY, PODS, NodeTable
 from fairway.model import Node, Pod
 from fairway.model.requests import pod_requests
 from fairway.model.scheduler_args import NodeResourcesFitArgs, ScoringStrategy
@@ -105,12 +105,16 @@ class NodeResourcesFit(Plugin):
 
     def score(self, pod: PodClass, nodes: Nodes, state: Shares) -> NDArray[np.int64]:
         """The weighted mean over the resources a node has."""
+        table, rows = nodes.table, nodes.rows
+        is_least = self._strategy.type == "LeastAllocated"
+        if is_least and state.is_cpu_and_memory and not (table.bare or isinstance(rows, slice)) and len(rows) == 1:
+            return self._score_one(table, rows.item(), state)
         capacity, requested = self._requested_with(nodes, state)
         has: NDArray[np.bool_] | None = None
-        if nodes.table.bare or not (state.is_cpu_and_memory or (state.all_counted and capacity.all())):
+        if table.bare or not (state.is_cpu_and_memory or (state.all_counted and capacity.all())):
             has = (capacity != 0) & state.counted
             capacity = np.where(has, capacity, 1)
-        if self._strategy.type == "LeastAllocated":
+        if is_least:
             each = np.maximum((capacity - requested) * FULL // capacity, NONE)
         elif self._strategy.type == "MostAllocated":
             each = np.minimum(requested, capacity) * FULL // capacity
@@ -122,6 +126,15 @@ class NodeResourcesFit(Plugin):
             weights = has * self._weights
             mean = (each * weights).sum(axis=1) // np.maximum(weights.sum(axis=1), 1)
         return mean
+
+    def _score_one(self, table: NodeTable, row: int, state: Shares) -> NDArray[np.int64]:
+        """One row, as after every placement of pods of one class: the same steps without arrays."""
+        capacity, used = table.allocatable[row, :2].tolist(), table.nonzero[row].tolist()
+        amounts, weights = state.amounts.tolist(), self._weights.tolist()
+        total = 0
+        for have, taken, more, weight in zip(capacity, used, amounts, weights, strict=True):
+            total += max((have - taken - more) * MAX_SCORE // have, 0) * weight
+        return np.array([total // self._total_weight], np.int64)
 
     def _requested_with(self, nodes: Nodes, state: Shares) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """What the nodes have, and what would be requested with the pod there, as scoring counts it."""

@@ -58,9 +58,9 @@ class SoftConstraint:
         """The more domains the feasible nodes lie in, the more each pod counts."""
         num_domains = len(rows)
         if not self.is_host:
-            num_domains = int(np.count_nonzero(np.bincount(self._lies_in[rows[:ENOUGH_ROWS]])))
+            num_domains = int(np.count_nonzero(np.bincount(self._lies_in.take(rows[:ENOUGH_ROWS]))))
             if num_domains < self._num_possible and len(rows) > ENOUGH_ROWS:
-                num_domains = int(np.count_nonzero(np.bincount(self._lies_in[rows])))
+                num_domains = int(np.count_nonzero(np.bincount(self._lies_in.take(rows))))
         return math.log(num_domains + 2)
 
     def crowding(self, counts: NDArray[np.signedinteger[Any]], weight: float) -> NDArray[np.float64]:
@@ -112,8 +112,8 @@ class ScoreTable:
         source.position = source.counter.journal.end
         if rows is None:
             rows = np.flatnonzero(source.counter.rows[: len(source.seen)] != source.seen)
-        now = source.counter.rows[rows]
-        self._spots[rows] += (now - source.seen[rows]) * self._labelled[rows] * self._stride
+        now = source.counter.rows.take(rows)
+        self._spots[rows] += (now - source.seen.take(rows)) * self._labelled.take(rows) * self._stride
         source.seen[rows] = now
 
     def scores(self, rows: Rows, host_weight: float, domain_weight: float) -> NDArray[np.int64] | None:
@@ -217,7 +217,10 @@ def normalized(scores: NDArray[np.int64], ignored: NDArray[np.bool_] | None) -> 
         result = np.full(len(scores), 100, np.int64)
     else:
         lowest = int(judged.min())
-        result = 100 * (highest + lowest - scores) // highest
+        if highest < len(scores):  # few different scores: divide each once
+            result = (100 * (highest + lowest - np.arange(highest + 1)) // highest).take(scores)
+        else:
+            result = 100 * (highest + lowest - scores) // highest
     if ignored is not None:
         result[ignored] = 0
     return result

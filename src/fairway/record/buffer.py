@@ -7,14 +7,14 @@ item is a tuple over resources). Out: NumPy columns, taken over by DuckDB a chun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
+from operator import itemgetter
 from typing import Any
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.record.schema import TableSchema
+from fairway.record.schema import TableSchema, amount_column
 
 __all__ = ["Resources", "TableBuffer"]
 
@@ -32,7 +32,6 @@ class Resources:
         """Amounts by number of the resource; a resource not seen before gets the next number."""
         numbers = self._numbers
         if not amounts.keys() <= numbers.keys():
-            from fairway.record.schema import amount_column
             for resource in amounts:
                 if resource not in numbers:
                     self.columns[resource] = amount_column(resource, self.columns.values())
@@ -52,17 +51,14 @@ class TableBuffer:
         """Put the rows into the table, which has these columns of amounts."""
         if not self.rows:
             return
-        values = list(zip(*self.rows, strict=True))
+        rows = self.rows
         arrays = {
-            column.name: _array(cells, column.type, column.is_nullable)
-            for column, cells in zip(self.schema.columns, values[: len(self.schema.columns)], strict=True)
+            column.name: _array(list(map(itemgetter(number), rows)), column.type, column.is_nullable)
+            for number, column in enumerate(self.schema.columns)
         }
         if self.schema.amounts:
-            # Rows written before a resource appeared have shorter vectors.
-            by_resource = zip_longest(*values[-1], fillvalue=0)
-            for name in amount_columns:
-                cells = next(by_resource, None)
-                arrays[name] = np.zeros(len(self.rows), np.int64) if cells is None else np.array(cells, np.int64)
+            matrix = _matrix([row[-1] for row in rows], len(amount_columns))
+            arrays |= {name: matrix[:, number] for number, name in enumerate(amount_columns)}
         connection.register("chunk", arrays)
         connection.execute(f"INSERT INTO {self.schema.name} BY NAME SELECT * FROM chunk")
         connection.unregister("chunk")
@@ -70,11 +66,20 @@ class TableBuffer:
         self.rows.clear()
 
 
-def _array(cells: Sequence[Any], sql_type: str, is_nullable: bool) -> NDArray[Any]:
+def _matrix(vectors: list[tuple[int, ...]], width: int) -> NDArray[np.int64]:
+    """Amounts by row and resource; vectors made before a resource appeared are shorter than others."""
+    padded = [vector if len(vector) == width else vector + (0,) * (width - len(vector)) for vector in vectors]
+    return np.asfortranarray(np.array(padded, np.int64).reshape(len(vectors), width))
+
+
+def _array(cells: list[Any], sql_type: str, is_nullable: bool) -> NDArray[Any]:
     """A column; nulls are masked."""
     if sql_type == "VARCHAR":
         return np.array(cells, object)
     if not is_nullable:
         return np.array(cells, DTYPES[sql_type])
+    if sql_type == "DOUBLE":
+        numbers = np.array(cells, np.float64)  # None becomes not-a-number, which is no time or amount either
+        return np.ma.array(numbers, mask=np.isnan(numbers))
     mask = np.array([cell is None for cell in cells], np.bool_)
     return np.ma.array([0 if cell is None else cell for cell in cells], DTYPES[sql_type], mask=mask)

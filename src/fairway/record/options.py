@@ -1,7 +1,7 @@
 """What a run keeps.
 
-In: a scenario's wishes. Out: read by `RunWriter`, which leaves out what is not wanted, and written into the run, so that
-a reader can tell "did not happen" from "was not kept".
+In: a scenario's wishes. Out: read by `RunWriter`, which leaves out what is not wanted, and written into the run, so
+that a reader can tell "did not happen" from "was not kept".
 """
 
 from __future__ import annotations

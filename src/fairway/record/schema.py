@@ -37,7 +37,7 @@ class TableSchema:
 
     name: str
     meaning: str
-    order: str  # the columns that give its rows their order
+    order: str  # the columns that give its rows their order; rowid is the order of writing
     columns: tuple[Column, ...]
     amounts: str = ""
 
@@ -53,7 +53,8 @@ class TableSchema:
 META = TableSchema(
     "meta",
     "What the run is: `schema_version`, `fairway_version`, `scenario` (completed), `seed`, `profiles`, `options` "
-    "(what was kept), `complete` (false: interrupted; `interruption` says by what), `end_seconds`, `num_rows` by table.",
+    "(what was kept), `complete` (false: interrupted; `interruption` says by what), `end_seconds`, `num_rows` of each "
+    "table.",
     "key",
     (Column("key", "VARCHAR", "name"), Column("value", "VARCHAR", "JSON")),
 )
@@ -71,9 +72,11 @@ RESOURCES = TableSchema(
 NODES = TableSchema(
     "nodes",
     "One row for each state a node was in; its last row ends when the node goes.",
-    "node_id, from_seconds",
+    "node_id, rowid",
     (
-        Column("node_id", "INTEGER", "number of the node in this run; one that is deleted and made again gets a new one"),
+        Column(
+            "node_id", "INTEGER", "number of the node in this run; one that is deleted and made again gets a new one"
+        ),
         Column("node", "VARCHAR", "name"),
         Column("uid", "VARCHAR", "uid"),
         Column("from_seconds", "DOUBLE", "from when on this state held"),
@@ -150,8 +153,8 @@ DECISIONS = TableSchema(
 )  # fmt: skip
 FILTER_COUNTS = TableSchema(
     "filter_counts",
-    "For each decision that placed nothing: how many nodes each plugin refused. A node counts once, for the first plugin "
-    "that refused it, so the rows of a decision add up to its `num_nodes`.",
+    "For each decision that placed nothing: how many nodes each plugin refused. A node counts once, for the first "
+    "plugin that refused it, so the rows of a decision add up to its `num_nodes`.",
     "decision_id, number",
     (
         Column("decision_id", "BIGINT", "decision"),
@@ -190,7 +193,7 @@ PREEMPTIONS = TableSchema(
 QUEUE_MOVES = TableSchema(
     "queue_moves",
     "Every move of a waiting pod.",
-    "time_seconds",
+    "rowid",
     (
         Column("time_seconds", "DOUBLE", "when"),
         Column("scheduler", "VARCHAR", "in whose queue"),
@@ -203,10 +206,10 @@ QUEUE_MOVES = TableSchema(
 )  # fmt: skip
 OCCUPANCY = TableSchema(
     "occupancy",
-    "Who held what on which node, and when: an interval opens when a pod is bound, closes when the pod has succeeded, has "
-    "failed, is deleted or its node is lost, and is split when the pod is resized. A node's load at an instant is the sum "
-    "over its intervals with `from_seconds` <= instant < `to_seconds`.",
-    "from_seconds, pod_id",
+    "Who held what on which node, and when: an interval opens when a pod is bound, closes when the pod has succeeded, "
+    "has failed, is deleted or its node is lost, and is split when the pod is resized. A node's load at an instant is "
+    "the sum over its intervals with `from_seconds` <= instant < `to_seconds`.",
+    "from_seconds, pod_id, rowid",
     (
         Column("pod_id", "INTEGER", "pod"),
         Column("pod", "VARCHAR", "`namespace/name`"),
@@ -221,7 +224,7 @@ OCCUPANCY = TableSchema(
 EVENTS = TableSchema(
     "events",
     "What the world and the schedulers told people.",
-    "time_seconds",
+    "rowid",
     (
         Column("time_seconds", "DOUBLE", "when"),
         Column("kind", "VARCHAR", "kind of the object it is about"),
@@ -233,7 +236,7 @@ EVENTS = TableSchema(
 OBJECTS = TableSchema(
     "objects",
     "Everything that is no pod and no node, as it came, changed and went.",
-    "time_seconds",
+    "rowid",
     (
         Column("time_seconds", "DOUBLE", "when"),
         Column("verb", "VARCHAR", "`Applied` or `Deleted`"),
@@ -246,7 +249,7 @@ OBJECTS = TableSchema(
 PLUGIN_TIMES = TableSchema(
     "plugin_times",
     "CPU time by plugin, where it was measured: what each used since the row before it.",
-    "time_seconds",
+    "rowid",
     (
         Column("time_seconds", "DOUBLE", "when it was noted down"),
         Column("scheduler", "VARCHAR", "scheduler"),
@@ -293,7 +296,9 @@ def amount_column(resource: str, taken: Collection[str]) -> str:
     if not name or name[0].isdigit():
         name = f"resource_{name}"
     known = {column.name for table in TABLES.values() if table.amounts for column in table.columns} | set(taken)
-    return next(free for free in (name, *(f"{name}_{number}" for number in range(2, len(known) + 3))) if free not in known)
+    return next(
+        free for free in (name, *(f"{name}_{number}" for number in range(2, len(known) + 3))) if free not in known
+    )
 
 
 def schema_markdown() -> str:
@@ -306,8 +311,9 @@ def schema_markdown() -> str:
         )
         if table.amounts:
             rows += f"\n| `cpu_milli`, `memory_bytes`, ... | BIGINT | | one column a resource: {table.amounts} |"
+        order = table.order.replace("rowid", "as it happened")
         parts.append(
-            f"## {table.name}\n\n{table.meaning}\n\nOrder of the rows: {table.order}.\n\n"
+            f"## {table.name}\n\n{table.meaning}\n\nOrder of the rows: {order}.\n\n"
             f"| column | type | may be null | meaning |\n|---|---|---|---|\n{rows}\n"
         )
     return "\n".join(parts)

@@ -17,7 +17,7 @@ from fairway.cluster import Event, HostPort, Verb
 from fairway.cluster.pod_class import host_ports
 from fairway.model import Node, Pod
 from fairway.model.requests import pod_requests
-from fairway.record import RunWriter
+from fairway.record import NullWriter
 from fairway.sim.api_server import ApiServer
 from fairway.sim.lifetime import Lifetime, lifetime_of
 from fairway.sim.timeline import Handle
@@ -96,7 +96,7 @@ class Kubelets:
     """All of them; watches the API server."""
 
     def __init__(
-        self, api: ApiServer, settings: KubeletSettings, generator: np.random.Generator, writer: RunWriter
+        self, api: ApiServer, settings: KubeletSettings, generator: np.random.Generator, writer: NullWriter
     ) -> None:
         self._api = api
         self._settings = settings
@@ -220,6 +220,7 @@ class Kubelets:
         kubelet = self.by_node[name]
         kubelet.is_lost = True
         for resident in kubelet.residents.values():
+            self._writer.lost(self._api.timeline.now(), resident.uid)
             if resident.timer is not None:
                 resident.timer.cancel()
 
@@ -233,10 +234,9 @@ class Kubelets:
                 self._end(uid, kubelet, "NodeLost")
             elif pod.spec.restart_policy == "Never" and pod.status.phase == "Running":
                 self._end(uid, kubelet, "Failed")
-            elif pod.status.phase == "Running":
-                self._run(uid, kubelet)
             else:
-                self._start(uid, kubelet)
+                self._writer.regained(self._api.timeline.now(), uid)
+                (self._run if pod.status.phase == "Running" else self._start)(uid, kubelet)
 
 
 def _was_preempted(pod: Pod) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 from fairway.model import Node, NodeCondition, Pod, Taint
 from fairway.model.selector import compile_selector
 from fairway.model.toleration import tolerates
-from fairway.record import RunWriter
+from fairway.record import NullWriter
 from fairway.sim.api_server import ApiServer
 from fairway.sim.kubelets import Kubelets
 
@@ -27,7 +27,7 @@ FaultAction = Literal["lose", "return", "cordon", "uncordon", "drain", "add", "r
 class NodeLifecycle:
     """Does to nodes what the scenario says."""
 
-    def __init__(self, api: ApiServer, kubelets: Kubelets, writer: RunWriter) -> None:
+    def __init__(self, api: ApiServer, kubelets: Kubelets, writer: NullWriter) -> None:
         self._api = api
         self._kubelets = kubelets
         self._writer = writer

@@ -15,7 +15,7 @@ from fairway.cluster import Event
 from fairway.cycle import Configuration, Decision, Outcome
 from fairway.model import Pod, PodCondition
 from fairway.queue import Place, QueuedPod
-from fairway.record import RunWriter
+from fairway.record import NullWriter
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
 
@@ -44,7 +44,8 @@ class SimScheduler:
         configuration: Configuration,
         api: ApiServer,
         settings: SchedulerSettings,
-        writer: RunWriter,
+        writer: NullWriter,
+        records_queue: bool = True,
     ) -> None:
         self.name = name
         self._api = api
@@ -53,9 +54,9 @@ class SimScheduler:
         self._awake_at: float | None = None  # when it will look at its queue next
         self._busy_until = 0.0
         self._paused_until = 0.0
-        self._attempts = 0
+        self.num_attempts = 0
         self.num_conflicts = 0
-        self.scheduler = Scheduler(configuration, self, watch_queue=self._queue_moved if writer.wants_queue else None)
+        self.scheduler = Scheduler(configuration, self, watch_queue=self._queue_moved if records_queue else None)
         api.watch(self._observe, settings.view_delay)
 
     # -- its day ---------------------------------------------------------------------------------------------------
@@ -77,7 +78,7 @@ class SimScheduler:
         if self._awake_at is not None and self._awake_at <= time:
             return
         self._awake_at = time
-        self._api.timeline.at(time, lambda: self._work(time))
+        self._api.timeline.at(time, lambda: self._work(time), is_idle=True)
 
     def _work(self, time: float) -> None:
         if self._awake_at != time:
@@ -87,9 +88,9 @@ class SimScheduler:
             begun = perf_counter()
             decision = self.scheduler.step()
             if decision is not None:
-                self._attempts += 1
+                self.num_attempts += 1
                 self._busy_until = self.now() + self._settings.decision_latency
-                self._writer.decided(self.now(), self.name, self._attempts, decision, perf_counter() - begun)
+                self._writer.decided(self.now(), self.name, decision.attempt, decision, perf_counter() - begun)
         self._wake()
 
     # -- the world, as the scheduler sees it -------------------------------------------------------------------------
@@ -140,6 +141,4 @@ class SimScheduler:
     def _queue_moved(
         self, queued: QueuedPod, origin: Place | None, place: Place | None, event: str, time: float
     ) -> None:
-        self._writer.queue_moved(
-            time, self.name, queued.uid, origin.value if origin else "", place.value if place else "", event
-        )
+        self._writer.queue_moved(time, self.name, queued.uid, origin, place, event)

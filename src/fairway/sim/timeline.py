@@ -15,34 +15,40 @@ Action = Callable[[], None]
 class Handle:
     """An action that may still be called off."""
 
-    __slots__ = ("action",)
+    __slots__ = ("_timeline", "action", "is_idle")
 
-    def __init__(self, action: Action) -> None:
+    def __init__(self, action: Action, timeline: Timeline, is_idle: bool) -> None:
         self.action: Action | None = action
+        self.is_idle = is_idle
+        self._timeline = timeline
 
     def cancel(self) -> None:
         """Call it off; nothing happens if it is over."""
-        self.action = None
+        if self.action is not None:
+            self.action = None
+            self._timeline.num_busy -= not self.is_idle
 
 
 class Timeline:
     """A heap of (time, sequence, action)."""
 
-    __slots__ = ("_heap", "_now", "_sequence", "num_done")
+    __slots__ = ("_heap", "_now", "_sequence", "num_busy", "num_done")
 
     def __init__(self, start: float = 0.0) -> None:
         self._now = start
         self._heap: list[tuple[float, int, Handle]] = []
         self._sequence = 0
         self.num_done = 0
+        self.num_busy = 0  # actions to come that are more than somebody looking whether there is anything to do
 
     def now(self) -> float:
         """Seconds since the start of the simulation."""
         return self._now
 
-    def at(self, time: float, action: Action) -> Handle:
-        """Do it then; what should have been done in the past is done now."""
-        handle = Handle(action)
+    def at(self, time: float, action: Action, is_idle: bool = False) -> Handle:
+        """Do it then; what should have been done in the past is done now. `is_idle`: it changes nothing by itself."""
+        handle = Handle(action, self, is_idle)
+        self.num_busy += not is_idle
         self._sequence += 1
         heapq.heappush(self._heap, (max(time, self._now), self._sequence, handle))
         return handle
@@ -63,7 +69,8 @@ class Timeline:
         if time is None or (until is not None and time > until):
             return False
         _, _, handle = heapq.heappop(self._heap)
-        action, handle.action = handle.action, None
+        action = handle.action
+        handle.cancel()
         self._now = time
         self.num_done += 1
         assert action is not None

@@ -6,6 +6,7 @@ labels, taints, resources, images, ports, affinity of every kind, spreading, cla
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -87,9 +88,10 @@ def random_node(chance: Chance, name: str) -> Node:
     )
 
 
-def random_placed_pod(chance: Chance, name: str, node: str) -> Pod:
-    """A pod that runs on a node, terminating now and then."""
-    return builders.pod(name, node=node, terminating=chance.flip(10), **_wishes(chance))
+def random_placed_pod(chance: Chance, name: str, node: str, minute: int) -> Pod:
+    """A pod that runs on a node since some minute, terminating now and then."""
+    started = DELETED_AT + dt.timedelta(minutes=minute)
+    return builders.pod(name, node=node, started=started, terminating=chance.flip(10), **_wishes(chance))
 
 
 def random_pod(chance: Chance, name: str = "judged") -> Pod:

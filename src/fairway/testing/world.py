@@ -91,7 +91,7 @@ class World:
         self._serial += 1
         names = [node.name for node in self.nodes()] or list(NODE_NAMES)
         name = self.chance.pick(NODE_NAMES) if self.chance.flip(5) else self.chance.pick(names)
-        pod = random_placed_pod(self.chance, f"placed-{self._serial}", name)
+        pod = random_placed_pod(self.chance, f"placed-{self._serial}", name, self._serial)
         taken = {port for other in self.pods() if other.spec.node_name == name for port in host_ports(other)}
         # Two pods that hold the same port of a node are nothing a scheduler brings about.
         return pod if taken.isdisjoint(host_ports(pod)) else without_ports(pod)

@@ -133,7 +133,9 @@ def _once(named: Iterable[tuple[str, Any]]) -> list[Any]:
         title = object_name(thing)
         first, same = seen.setdefault(title, (origin, thing))
         if same is not thing and same != thing:
-            raise DecodeError(f"is another one than in {first}; give one of them another name", source=f"{origin}: {title}")
+            raise DecodeError(
+                f"is another one than in {first}; give one of them another name", source=f"{origin}: {title}"
+            )
     return [thing for _, thing in seen.values()]
 
 

@@ -1,0 +1,167 @@
+"""The pods of a run that have not ended, and the manifests they share.
+
+`RunWriter` keeps here what a pod's row and its intervals are made of: the row is written when the pod ends. Memory is
+bounded by the pods that are there at one time: of ended pods the latest are remembered, for schedulers that lag behind;
+of manifests the latest, so that one may be written twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fairway.model import ObjectMeta, Pod, PodStatus, Quantity, encode_json
+from fairway.model.requests import pod_requests
+from fairway.record.buffer import Resources
+
+__all__ = ["OWN_ANNOTATIONS", "LivePod", "LivePods", "Templates"]
+
+OWN_ANNOTATIONS = "fairway.dev/"
+USER_ANNOTATION = "fairway.dev/user"
+NUM_REMEMBERED = 65_536
+JSON = msgspec.json.Encoder()
+
+
+class LivePod:
+    """A pod that has not ended."""
+
+    __slots__ = (
+        "annotations",
+        "attempts",
+        "bound",
+        "created",
+        "held_since",
+        "key",
+        "namespace",
+        "node",
+        "node_id",
+        "number",
+        "owner",
+        "priority",
+        "requests",
+        "scheduler",
+        "started",
+        "template",
+        "uid",
+        "user",
+    )
+
+    def __init__(self, number: int, pod: Pod, scheduler: str, created: float) -> None:
+        meta = pod.metadata
+        self.number = number
+        self.key = pod.key
+        self.namespace = meta.namespace
+        self.uid = meta.uid
+        self.scheduler = scheduler
+        self.priority = pod.spec.priority or 0
+        self.created = created
+        self.attempts = 0
+        self.bound: float | None = None
+        self.started: float | None = None
+        self.held_since: float | None = None  # since when the open interval of occupancy runs; None: there is none
+        self.node_id: int | None = None
+        self.node: str | None = None
+        self.user = meta.namespace
+        self.annotations: str | None = None
+        self.owner: str | None = None
+        self.template = -1
+        self.requests: tuple[int, ...] = ()
+        if meta.annotations:
+            own = {name: value for name, value in meta.annotations.items() if name.startswith(OWN_ANNOTATIONS)}
+            if own:
+                self.user = own.get(USER_ANNOTATION, meta.namespace)
+                self.annotations = JSON.encode(own).decode()
+        if meta.owner_references:
+            controller = meta.controller
+            if controller is not None:
+                self.owner = f"{controller.kind}/{controller.name}"
+
+    def row(self, ended: float | None, reason: str | None) -> tuple[Any, ...]:
+        """The pod's row of the table `pods`."""
+        return (
+            self.number,
+            self.key,
+            self.namespace,
+            self.uid,
+            self.scheduler,
+            self.user,
+            self.owner,
+            self.priority,
+            self.template,
+            self.annotations,
+            self.attempts,
+            self.created,
+            self.bound,
+            self.started,
+            ended,
+            reason,
+            self.node_id,
+            self.node,
+            self.requests,
+        )
+
+    def interval(self, end: float | None, reason: str | None) -> tuple[Any, ...]:
+        """The open interval's row of the table `occupancy`, closed there and then."""
+        return (self.number, self.key, self.node_id, self.node, self.held_since, end, reason, self.requests)
+
+
+class LivePods:
+    """Live pods by uid, and the numbers of pods that ended lately."""
+
+    def __init__(self) -> None:
+        self.by_uid: dict[str, LivePod] = {}
+        self._ended: dict[str, int] = {}
+
+    def end(self, pod: LivePod) -> None:
+        """Forget a pod, but not its number, yet."""
+        del self.by_uid[pod.uid]
+        if len(self._ended) >= NUM_REMEMBERED:
+            del self._ended[next(iter(self._ended))]
+        self._ended[pod.uid] = pod.number
+
+    def number_of(self, uid: str) -> int | None:
+        """The number of a pod that is there or was lately."""
+        pod = self.by_uid.get(uid)
+        return self._ended.get(uid) if pod is None else pod.number
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Quantity):
+        return value.text
+    raise TypeError(f"a pod holds a {type(value).__name__}, which has no encoding")
+
+
+ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain)
+
+
+class Templates:
+    """The manifests pods share, with the requests that follow from them."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._known: dict[bytes, tuple[int, tuple[int, ...]]] = {}  # template number and request vector
+        self._num_templates = 0
+        self.rows: list[tuple[int, str]] = []  # rows of the table `templates` not written yet
+
+    def assign(self, live: LivePod, pod: Pod) -> None:
+        """Give a pod its template and its requests."""
+        meta, spec = pod.metadata, pod.spec
+        if spec.node_name:
+            spec = msgspec.structs.replace(spec, node_name="")
+        annotations = meta.annotations
+        if live.annotations is not None:
+            annotations = {name: value for name, value in annotations.items() if not name.startswith(OWN_ANNOTATIONS)}
+        status = pod.status
+        is_resized = bool(status.container_statuses or status.init_container_statuses or status.resources)
+        key = ENCODER.encode((spec, meta.labels, annotations, meta.owner_references, status if is_resized else None))
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= NUM_REMEMBERED:
+                self._known.clear()
+            shared = ObjectMeta(labels=meta.labels, annotations=annotations, owner_references=meta.owner_references)
+            manifest = Pod(metadata=shared, spec=spec, status=PodStatus())
+            self.rows.append((self._num_templates, encode_json(manifest).decode()))
+            known = self._known[key] = self._num_templates, self._resources.vector(pod_requests(pod))
+            self._num_templates += 1
+        live.template, live.requests = known

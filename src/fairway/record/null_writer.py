@@ -1,0 +1,117 @@
+"""What a world tells whoever records it, and the writer that keeps nothing.
+
+In: calls from `sim/` or `live/`, in order of time, one for each thing that happened. `RunWriter` answers the same
+calls by writing a file; with a `NullWriter` in its place a simulation records nothing and need not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from fairway.cycle import Decision, Inspection
+from fairway.model import ApiObject, Node, Pod
+from fairway.queue import Place
+
+__all__ = ["NullWriter", "Scored", "best_nodes"]
+
+
+class Scored(NamedTuple):
+    """A node among the best of a decision."""
+
+    node: str
+    total: int
+    shares: dict[str, int]  # plugin to normalised, weighted score
+
+
+def best_nodes(inspection: Inspection, num_nodes: int) -> list[Scored]:
+    """The best nodes of an attempt, as `decided` takes them; equals in the order of their names."""
+    ranked = sorted(inspection.totals.items(), key=lambda item: (-item[1], item[0].encode()))
+    return [
+        Scored(node, total, {plugin: scores[node] for plugin, scores in inspection.scores.items()})
+        for node, total in ranked[:num_nodes]
+    ]
+
+
+class NullWriter:
+    """Takes everything, keeps nothing."""
+
+    def __init__(self) -> None:
+        self._num_pods = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leaving by an exception before `close` interrupts the recording."""
+
+    def node_added(self, t: float, node: Node) -> None:
+        """A node is there from now on."""
+
+    def node_changed(self, t: float, node: Node, what: str) -> None:
+        """A node is different from now on: cordoned, not ready, resized."""
+
+    def node_gone(self, t: float, name: str, why: str) -> None:
+        """A node is no more."""
+
+    def pod_created(self, t: float, pod: Pod, scheduler: str) -> int:
+        """A pod is there, waiting for that scheduler (empty: for none). Returns its number in the run."""
+        self._num_pods += 1
+        return self._num_pods - 1
+
+    def decided(
+        self,
+        t: float,
+        scheduler: str,
+        attempt: int,
+        decision: Decision,
+        cycle_seconds: float,
+        best: Sequence[Scored] = (),
+    ) -> None:
+        """An attempt was made; `best` are the best nodes with their scores, if somebody looked (`best_nodes`)."""
+
+    def queue_moved(
+        self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str
+    ) -> None:
+        """A waiting pod moved within, into (no origin) or out of (no place) the queue."""
+
+    def bound(self, t: float, uid: str, node: str) -> None:
+        """A pod is bound to a node, and holds what it asked for from now on."""
+
+    def started(self, t: float, uid: str) -> None:
+        """A bound pod runs."""
+
+    def resized(self, t: float, pod: Pod) -> None:
+        """A bound pod holds something else from now on."""
+
+    def lost(self, t: float, uid: str) -> None:
+        """A pod's node is lost: it holds nothing, but it may come back."""
+
+    def regained(self, t: float, uid: str) -> None:
+        """It came back on the same node."""
+
+    def ended(self, t: float, uid: str, reason: str) -> None:
+        """A pod ended: Succeeded, Failed, Deleted, Evicted, Preempted, NodeLost or Rejected. The first end counts."""
+
+    def object_applied(self, t: float, thing: ApiObject) -> None:
+        """Something that is no pod and no node was made or changed."""
+
+    def object_deleted(self, t: float, thing: ApiObject) -> None:
+        """It was deleted."""
+
+    def event(self, t: float, kind: str, subject: str, reason: str, message: str) -> None:
+        """People were told something."""
+
+    def plugin_time(
+        self, t: float, scheduler: str, plugin: str, point: str, num_calls: int, cpu_seconds: float
+    ) -> None:
+        """A plugin was called so often and used so much time since this was last told."""
+
+    def close(self, t_end: float) -> None:
+        """The run is over."""
+
+    def interrupt(self, t_end: float | None, why: str) -> None:
+        """The run ends before its time; what is known is kept and marked as incomplete."""

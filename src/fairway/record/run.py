@@ -1,0 +1,158 @@
+"""A run, opened: what happened, by table, by pod, by node, at any time.
+
+In: a file written by `RunWriter`. Out: tables (`run.pods`, `run.decisions`, ...) and answers. Called by the commands,
+the pages and people in notebooks; nothing here changes the file.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+
+from fairway.record.errors import RecordError
+from fairway.record.run_file import open_run_file
+from fairway.record.schema import TABLES
+from fairway.record.table import Question, Table
+
+__all__ = ["Run"]
+
+
+class Run:
+    """One run. The tables of the schema are its attributes."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, meta: dict[str, Any]) -> None:
+        self._connection = connection
+        self.path = path
+        self.meta = meta
+        self.resources: dict[str, str] = {
+            row["resource"]: row["amount_column"] for row in self._table("resources").rows()
+        }
+        """Resources by name, with their columns in `nodes`, `pods` and `occupancy`."""
+        self.nodes = self._table("nodes")
+        self.pods = self._table("pods")
+        self.templates = self._table("templates")
+        self.decisions = self._table("decisions")
+        self.filter_counts = self._table("filter_counts")
+        self.scores = self._table("scores")
+        self.preemptions = self._table("preemptions")
+        self.queue_moves = self._table("queue_moves")
+        self.occupancy = self._table("occupancy")
+        self.events = self._table("events")
+        self.objects = self._table("objects")
+        self.plugin_times = self._table("plugin_times")
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Run:
+        """Open a run for reading; `RecordError` says what is wrong with a file that is none."""
+        connection, meta = open_run_file(Path(path))
+        return cls(connection, Path(path), meta)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Run {self.path}{'' if self.is_complete else ', incomplete'}>"
+
+    # -- what it is --------------------------------------------------------------------------------------------------
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The completed scenario that was run."""
+        scenario: dict[str, Any] = self.meta["scenario"]
+        return scenario
+
+    @property
+    def seed(self) -> int:
+        """The seed of all chance in it."""
+        return int(self.meta["seed"])
+
+    @property
+    def is_complete(self) -> bool:
+        """False if it was interrupted."""
+        return bool(self.meta["complete"])
+
+    @property
+    def end_seconds(self) -> float:
+        """When it ended; of an interrupted run the last time known."""
+        if "end_seconds" not in self.meta:
+            latest = " UNION ALL ".join(
+                f"SELECT max({column.name}) AS time FROM {table.name}"
+                for table in TABLES.values()
+                for column in table.columns
+                if column.type == "DOUBLE" and column.name not in ("cycle_seconds", "cpu_seconds")
+            )
+            (row,) = self.sql(f"SELECT coalesce(max(time), 0.0) AS time FROM ({latest})").rows()
+            self.meta["end_seconds"] = row["time"]
+        return float(self.meta["end_seconds"])
+
+    # -- tables ------------------------------------------------------------------------------------------------------
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """All tables by name, in the order of the schema."""
+        return {name: self._table(name) for name in TABLES}
+
+    def sql(self, query: str, *parameters: Any) -> Table:
+        """The answer to any question in DuckDB's SQL, with `?` for each parameter."""
+        return Table(self._connection, self.path, Question(f"({query})"), parameters)
+
+    def _table(self, name: str) -> Table:
+        return Table(self._connection, self.path, Question(name, TABLES[name].order))
+
+    # -- answers -----------------------------------------------------------------------------------------------------
+
+    def node_load(self, at: float) -> Table:
+        """Every node that was there at that time: pods on it, amounts held, and `allocatable_` of each."""
+        columns = self.resources.values()
+        held = "".join(f', coalesce(sum(o."{column}"), 0)::BIGINT AS "{column}"' for column in columns)
+        there = "".join(f', any_value(n."{column}") AS "allocatable_{column}"' for column in columns)
+        return self.sql(
+            f"""
+            SELECT n.node_id, n.node, any_value(n.is_ready) AS is_ready,
+                   any_value(n.is_unschedulable) AS is_unschedulable,
+                   count(o.pod_id) AS num_pods{held}, any_value(n.pods) AS allocatable_pods{there}
+            FROM nodes n LEFT JOIN occupancy o
+              ON o.node_id = n.node_id AND o.from_seconds <= $1 AND ($1 < o.to_seconds OR o.to_seconds IS NULL)
+            WHERE n.from_seconds <= $1 AND ($1 < n.to_seconds OR n.to_seconds IS NULL)
+            GROUP BY n.node_id, n.node ORDER BY n.node_id
+            """,
+            at,
+        )
+
+    def pods_on(self, node: str, at: float) -> Table:
+        """The intervals open on a node at that time."""
+        if not len(self.nodes.where("node = ?", node)):
+            raise RecordError(f"{self.path} has no node {node}")
+        return self.occupancy.where(
+            "node = ? AND from_seconds <= ? AND (? < to_seconds OR to_seconds IS NULL)", node, at, at
+        )
+
+    def pod(self, name: str | int) -> dict[str, Any]:
+        """A pod's row, by `namespace/name`, by name, by uid or by number; of several with one name, the latest."""
+        if isinstance(name, int):
+            found = list(self.pods.where("pod_id = ?", name).rows())
+        else:
+            found = list(self.pods.where("pod = $1 OR uid = $1 OR ends_with(pod, '/' || $1)", name).rows())
+        keys = {row["pod"] for row in found if row["uid"] != name}
+        if len(keys) > 1:
+            raise RecordError(f"{self.path} has several pods {name}: {', '.join(sorted(keys)[:10])}")
+        if not found:
+            raise RecordError(f"{self.path} has no pod {name}")
+        return found[-1]
+
+    def decisions_of(self, pod: str | int) -> Table:
+        """The attempts for one pod, in order."""
+        return self.decisions.where("pod_id = ?", self.pod(pod)["pod_id"])

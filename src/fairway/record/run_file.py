@@ -1,0 +1,135 @@
+"""The file of a run: made under another name, renamed when it is whole; opened with care.
+
+In: a path. Out: DuckDB connections, for `RunWriter` (a new file) and `Run` (an existing one), or a `RecordError` that
+says what is wrong with the file.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from fairway.record.errors import RecordError
+from fairway.record.schema import SCHEMA_VERSION, TABLES
+
+__all__ = ["create_run", "finish_run", "open_run_file", "partial_path"]
+
+FIRST_BLOCK = 3 * 4096  # a DuckDB file is three headers, then blocks of equal size
+
+
+def partial_path(path: Path) -> Path:
+    """What a run is called while it is being written."""
+    return path.with_name(path.name + ".partial")
+
+
+def create_run(path: Path) -> duckdb.DuckDBPyConnection:
+    """A new file with empty tables, beside `path`; what an earlier writer left there is removed."""
+    partial = partial_path(path)
+    if path.is_dir():
+        raise RecordError(f"{path} is a directory; a run is one file")
+    if not path.parent.is_dir():
+        raise RecordError(f"cannot write {path}: there is no directory {path.parent}")
+    try:
+        if partial.exists():
+            _check_unused(partial)
+            _remove(partial)
+        # One thread: the simulation has the other cores, and rows keep their order for free.
+        connection = duckdb.connect(str(partial), config={"threads": 1, "memory_limit": "512MB"})
+        connection.execute("SET pandas_analyze_sample = 0")  # columns of objects are texts; do not guess
+        connection.execute("SET wal_autocheckpoint = '128MB'")
+        for table in TABLES.values():
+            connection.execute(table.creation)
+    except (duckdb.Error, OSError) as error:
+        raise RecordError(f"cannot write {path}: {error}") from error
+    return connection
+
+
+def finish_run(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Give a written file its name, at once and whole."""
+    partial = partial_path(path)
+    try:
+        connection.execute("CHECKPOINT")
+        connection.close()
+        partial.replace(path)
+    except (duckdb.Error, OSError) as error:
+        raise RecordError(f"cannot finish {path}: {error}; what was written is in {partial}") from error
+
+
+def open_run_file(path: Path) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]]:
+    """A run for reading, and its `meta`."""
+    if not path.exists():
+        raise RecordError(f"there is no run {path}")
+    if path.is_dir():
+        raise RecordError(f"{path} is a directory; a run is one file")
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as error:
+        raise RecordError(_unreadable(path, error)) from error
+    try:
+        meta = _meta(connection, path)
+        _check_whole(connection, path)
+    except duckdb.Error as error:
+        connection.close()
+        raise RecordError(_unreadable(path, error)) from error
+    except RecordError:
+        connection.close()
+        raise
+    return connection, meta
+
+
+def _meta(connection: duckdb.DuckDBPyConnection, path: Path) -> dict[str, Any]:
+    tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    if "meta" not in tables:
+        raise RecordError(f"{path} is a DuckDB file but no run: it has no table meta")
+    try:
+        meta = {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM meta").fetchall()}
+        version = int(meta["schema_version"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordError(f"{path} is a DuckDB file but no run: its table meta has no schema_version") from error
+    if version > SCHEMA_VERSION:
+        raise RecordError(
+            f"{path} was written by Fairway {meta.get('fairway_version', '?')} in version {version} of the tables; "
+            f"this one reads version {SCHEMA_VERSION} at most. Update Fairway to read it."
+        )
+    missing = TABLES.keys() - tables
+    if missing:
+        raise RecordError(f"{path} is damaged: it has no table {', '.join(sorted(missing))}")
+    return meta
+
+
+def _check_whole(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """DuckDB reads blocks when they are asked for: look now whether all are there."""
+    row = connection.execute("SELECT block_size, total_blocks FROM pragma_database_size()").fetchone()
+    assert row is not None
+    expected = FIRST_BLOCK + row[0] * row[1]
+    actual = path.stat().st_size
+    if actual < expected:
+        raise RecordError(f"{path} is cut off: it has {actual:,} of {expected:,} bytes")
+
+
+def _check_unused(partial: Path) -> None:
+    """Raise if somebody is writing that file."""
+    try:
+        duckdb.connect(str(partial), config={"threads": 1, "memory_limit": "512MB"}).close()
+    except duckdb.Error as error:
+        if "lock" in str(error).lower():
+            raise RecordError(f"{partial} is being written by another process") from error
+
+
+def _remove(partial: Path) -> None:
+    partial.unlink(missing_ok=True)
+    partial.with_name(partial.name + ".wal").unlink(missing_ok=True)
+
+
+def _unreadable(path: Path, error: duckdb.Error) -> str:
+    text = str(error)
+    if "not a valid DuckDB" in text:
+        return f"{path} is no run: it is not a DuckDB file"
+    if "enough bytes" in text:
+        return f"{path} is cut off or damaged: {text}"
+    if "lock" in text.lower() or "different configuration" in text:
+        return f"{path} is still being written"
+    return f"cannot read {path}: {text}"

@@ -1,0 +1,70 @@
+"""A run's cluster as it was at one time, as API objects.
+
+In: a run and a time. Out: the nodes, pods and other objects that were there, to load into a `Cluster` and ask it
+anything: `why` and `try` do so. Annotations, labels and requests of a pod are the last ones it had in the run.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import cast
+
+import msgspec
+
+from fairway.model import ApiObject, Node, Pod, PodStatus, decode_object
+from fairway.record.run import Run
+
+__all__ = ["nodes_at", "objects_at", "pods_at"]
+
+START = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
+"""The date a simulation's clock begins at."""
+
+
+def nodes_at(run: Run, at: float) -> list[Node]:
+    """The nodes that were there."""
+    there = run.nodes.where("from_seconds <= ? AND (? < to_seconds OR to_seconds IS NULL)", at, at)
+    return [cast(Node, decode_object(row["manifest"].encode(), str(run.path))) for row in there.select("manifest")]
+
+
+def pods_at(run: Run, at: float, start: dt.datetime = START) -> list[Pod]:
+    """The pods that were there, on their nodes or waiting; `start` is the date at 0 seconds."""
+    there = run.pods.where("created_seconds <= ? AND (? < ended_seconds OR ended_seconds IS NULL)", at, at)
+    numbers = {row["template_id"] for row in there.select("template_id")}
+    templates = {
+        row["template_id"]: cast(Pod, decode_object(row["manifest"].encode(), str(run.path)))
+        for row in run.templates.rows()
+        if row["template_id"] in numbers
+    }
+    pods = []
+    for row in there.rows():
+        template = templates[row["template_id"]]
+        is_bound = row["bound_seconds"] is not None and row["bound_seconds"] <= at
+        is_started = row["started_seconds"] is not None and row["started_seconds"] <= at
+        metadata = msgspec.structs.replace(
+            template.metadata,
+            namespace=row["namespace"],
+            name=row["pod"].removeprefix(row["namespace"] + "/"),
+            uid=row["uid"],
+            annotations={**template.metadata.annotations, **json.loads(row["annotations"] or "{}")},
+            creation_timestamp=start + dt.timedelta(seconds=row["created_seconds"]),
+        )
+        spec = msgspec.structs.replace(template.spec, node_name=row["node"] if is_bound else "")
+        status = PodStatus(
+            phase="Running" if is_started else "Pending",
+            start_time=start + dt.timedelta(seconds=row["bound_seconds"]) if is_bound else None,
+        )
+        pods.append(Pod(metadata=metadata, spec=spec, status=status))
+    return pods
+
+
+def objects_at(run: Run, at: float) -> list[ApiObject]:
+    """Everything else that was there."""
+    there: dict[tuple[str, str, str], str] = {}
+    for row in run.objects.where("time_seconds <= ?", at).rows():
+        key = row["kind"], row["namespace"], row["name"]
+        if row["verb"] == "Deleted":
+            there.pop(key, None)
+        else:
+            there[key] = row["manifest"]
+    return [decode_object(manifest.encode(), str(run.path)) for manifest in there.values()]

@@ -1,0 +1,225 @@
+"""Scenario files: a cluster, a workload, schedulers and what goes wrong, for `simulate` to run.
+
+In: a file, its text, or its plain values. Out: a `Scenario`, which gives the parts that run: `configurations`, `workload`,
+`faults`, `kubelet_settings`, `record_options`. `complete` fills in everything that was left open, so that its YAML runs
+identically from anywhere. Whatever is wrong is a `ScenarioError` that names file and field. Called by the command line, the
+library's `simulate` and the tests.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from fairway.cycle.config_text import parse_text
+from fairway.model import Node
+from fairway.record import RecordOptions
+from fairway.sim.kubelets import KubeletSettings
+from fairway.sim.scenario_checks import kind_problems, profile_problem, scenario_problems
+from fairway.sim.scenario_faults import TimedFault, draw_faults
+from fairway.sim.scenario_fields import Problem, ScenarioError, decode_struct
+from fairway.sim.scenario_file import Config, ScenarioFile, ScenarioSpec, SchedulerSpec
+from fairway.sim.scenario_overrides import Overrides, overridden
+from fairway.sim.scenario_paths import with_absolute_paths
+from fairway.sim.scenario_schedulers import ConfiguredScheduler, configure, plain_config, scheduler_seed
+from fairway.sim.scenario_schema import json_schema
+from fairway.sim.scenario_text import plain_values, yaml_text
+from fairway.sim.scenario_workload import build_workload
+from fairway.trace import Workload
+from fairway.trace.text_file import Progress
+
+__all__ = [
+    "ConfiguredScheduler",
+    "Scenario",
+    "ScenarioError",
+    "TimedFault",
+    "complete",
+    "decode_scenario",
+    "json_schema",
+    "load_scenario",
+    "to_yaml",
+]
+
+DEFAULT_PROFILE = "default"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario as it was written; two are equal if they say the same."""
+
+    file: ScenarioFile
+    source: str = field(default="<scenario>", compare=False)  # what messages call it
+    folder: str = field(default="", compare=False)  # where relative paths begin
+
+    @property
+    def spec(self) -> ScenarioSpec:
+        """What the file says."""
+        return self.file.spec
+
+    @property
+    def name(self) -> str:
+        """Its own name, or that of its file."""
+        return self.file.metadata.name or _stem(self.source)
+
+    @property
+    def seed(self) -> int:
+        """What everything that is left to chance follows from."""
+        return self.spec.seed
+
+    @property
+    def end(self) -> float | None:
+        """When the simulation stops, in seconds; None: when nothing is left to do."""
+        return None if self.spec.end is None else float(self.spec.end)
+
+    @property
+    def profile_names(self) -> list[str]:
+        """The policies one can choose: `default`, then those of the file in their order."""
+        return list(dict.fromkeys((DEFAULT_PROFILE, *self.spec.profiles)))
+
+    @property
+    def kubelet_settings(self) -> KubeletSettings:
+        """How fast kubelets are."""
+        times = self.spec.kubelet
+        return KubeletSettings(**{name: float(getattr(times, name)) for name in times.__struct_fields__})
+
+    @property
+    def record_options(self) -> RecordOptions:
+        """What the run file keeps."""
+        wanted = self.spec.record
+        return RecordOptions(**{name: getattr(wanted, name) for name in wanted.__struct_fields__})
+
+    def configurations(self, profile: str | None = None) -> list[ConfiguredScheduler]:
+        """Every scheduler, ready to run; `profile` says which policy the first one has."""
+        problems: list[Problem] = []
+        made = []
+        for index, scheduler in enumerate(self.spec.schedulers):
+            config, path = self._config(index, profile)
+            seed = scheduler_seed(self.seed, index)
+            made.append(configure(scheduler, config, self.folder, seed, (path, problems)))
+        if problems:
+            raise ScenarioError(self.source, problems)
+        return [each for each in made if each is not None]
+
+    def _config(self, index: int, profile: str | None) -> tuple[Config | None, str]:
+        """The config of a scheduler, and the field it comes from."""
+        profiles = self.spec.profiles
+        if index == 0 and profile is not None:
+            if profile in profiles:
+                return profiles[profile].config, f'spec.profiles["{profile}"].config'
+            if profile != DEFAULT_PROFILE:
+                raise ScenarioError(self.source, [profile_problem(self.spec, profile, "spec.profiles")])
+        return self.spec.schedulers[index].config, f"spec.schedulers[{index}].config"
+
+    def workload(self, progress: Progress | None = None) -> Workload:
+        """The nodes, what is there at the start, and what arrives; `progress` hears parts that add up to 1."""
+        return build_workload(self.spec, self.name, self.source, self.folder, progress)
+
+    def faults(self, nodes: Sequence[Node] | None = None) -> list[TimedFault]:
+        """What happens to these nodes (without: those of the workload), in order of time."""
+        if not self.spec.faults and not self.spec.random_faults:
+            return []
+        if nodes is None:
+            workload = self.workload()
+            late = (arrival.object for arrival in workload.arrivals) if self._has_late_nodes else ()
+            nodes = [*workload.nodes, *(thing for thing in late if isinstance(thing, Node))]
+        problems: list[Problem] = []
+        drawn = draw_faults(self.spec, nodes, problems)
+        if problems:
+            raise ScenarioError(self.source, problems)
+        return drawn
+
+    @property
+    def _has_late_nodes(self) -> bool:
+        return any(group.joins for group in self.spec.cluster.nodes) or bool(self.spec.cluster.files)
+
+    def generator(self, purpose: str) -> np.random.Generator:
+        """Chance for one purpose: the same for the same seed, whatever other purposes draw."""
+        return np.random.default_rng((zlib.crc32(purpose.encode()), self.seed))
+
+    def with_overrides(self, **wanted: Any) -> Scenario:
+        """With other nodes, workload, profile, seed, until or strict; see `Overrides` for what each may be."""
+        if wanted.get("profile") is not None:
+            config, _ = self._config(0, wanted["profile"])
+            first = msgspec.structs.replace(self.spec.schedulers[0], config=config)
+            wanted["schedulers"] = (first, *self.spec.schedulers[1:])
+        file = overridden(self.file, Overrides(**wanted))
+        problems = list(scenario_problems(file))
+        if problems:
+            raise ScenarioError(self.source, problems)
+        return replace(self, file=file)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, as the file would have them; `decode_scenario` reads them back."""
+        plain: dict[str, Any] = plain_values(self.file)
+        return plain
+
+
+def load_scenario(path: str | os.PathLike[str]) -> Scenario:
+    """Read a file, YAML or JSON; relative paths in it begin where it is."""
+    source = os.fspath(path)
+    try:
+        text = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise ScenarioError(source, [Problem("", f"cannot be read: {reason or error}")]) from error
+    return decode_scenario(text, source)
+
+
+def decode_scenario(data: Any, source: str) -> Scenario:
+    """From text (bytes) or plain values; messages say `source`, and relative paths begin at its folder."""
+    if isinstance(data, bytes):
+        try:
+            data = parse_text(data)
+        except ValueError as error:
+            raise ScenarioError(source, [Problem("", str(error))]) from error
+    problems = list(kind_problems(data))
+    file = None if problems else decode_struct(data, ScenarioFile, "", problems)
+    if file is not None:
+        problems += scenario_problems(file)
+    if problems or file is None:
+        raise ScenarioError(source, problems)
+    return Scenario(file, source, os.path.dirname(source))  # noqa: PTH120 - "" for the folder we are in
+
+
+def complete(scenario: Scenario) -> Scenario:
+    """The scenario with a name, absolute paths, and every config written in place."""
+    problems: list[Problem] = []
+    spec = scenario.spec
+
+    def written(scheduler: SchedulerSpec, config: Config | None, path: str) -> Config | None:
+        return plain_config(config, scheduler.name, scenario.folder, (path, problems))
+
+    schedulers = tuple(
+        msgspec.structs.replace(each, config=written(each, each.config, f"spec.schedulers[{index}].config"))
+        for index, each in enumerate(spec.schedulers)
+    )
+    profiles = {
+        name: msgspec.structs.replace(
+            policy, config=written(spec.schedulers[0], policy.config, f'spec.profiles["{name}"].config')
+        )
+        for name, policy in spec.profiles.items()
+    }
+    if problems:
+        raise ScenarioError(scenario.source, problems)
+    spec = msgspec.structs.replace(
+        with_absolute_paths(spec, scenario.folder), schedulers=schedulers, profiles=profiles, workload=spec.workloads
+    )
+    metadata = msgspec.structs.replace(scenario.file.metadata, name=scenario.name)
+    return replace(scenario, file=msgspec.structs.replace(scenario.file, metadata=metadata, spec=spec))
+
+
+def to_yaml(scenario: Scenario) -> str:
+    """A file that reads back as this scenario; of a completed one, a file that runs identically."""
+    return yaml_text(scenario.as_dict())
+
+
+def _stem(source: str) -> str:
+    name = Path(source).name
+    return name.removesuffix(".gz").rsplit(".", 1)[0] or name

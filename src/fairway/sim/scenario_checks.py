@@ -1,0 +1,115 @@
+"""What must hold in a scenario besides its types.
+
+In: a decoded `ScenarioFile`. Out: a `Problem` for everything that makes no sense, with its field; configurations that are
+written in place are checked as kube-scheduler would check them. Nothing is read from disk here. Called by
+`decode_scenario`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from fairway.cycle.config_fields import alternatives, shown
+from fairway.sim.scenario_faults import fault_problems
+from fairway.sim.scenario_fields import Problem
+from fairway.sim.scenario_file import API_VERSION, KIND, Config, ScenarioFile, ScenarioSpec, SchedulerSpec, WorkloadSource
+from fairway.sim.scenario_nodes import group_problems
+from fairway.sim.scenario_schedulers import configure
+
+__all__ = ["SOURCES", "kind_problems", "profile_problem", "scenario_problems", "workload_paths"]
+
+SOURCES: Final = ("files", "synthetic", "swf", "openb")
+WORD: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", re.ASCII)
+NAME: Final = re.compile(r"[^/\\\s\x00-\x1f\x7f]{1,200}")
+
+
+def kind_problems(data: Any) -> Iterator[Problem]:
+    """Is it a scenario at all?"""
+    if not isinstance(data, dict):
+        yield Problem("", f"not a {KIND} but {'empty' if data is None else shown(data)}")
+        return
+    for key, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
+        found = data.get(key)
+        if found is None:
+            yield Problem(key, f"missing; write {key}: {wanted}")
+        elif found != wanted:
+            yield Problem(key, f"{shown(found)} is not supported; allowed: {wanted}")
+
+
+def scenario_problems(file: ScenarioFile) -> Iterator[Problem]:
+    """Everything that is wrong with a file whose types are right."""
+    spec = file.spec
+    if file.metadata.name and not NAME.fullmatch(file.metadata.name):
+        yield Problem("metadata.name", f"{shown(file.metadata.name)} is no name: no spaces, no slashes, 200 letters at most")
+    if spec.end is not None and spec.end <= 0:
+        yield Problem("spec.end", "it ends before it begins; allowed: more than 0s")
+    yield from group_problems(spec.cluster.nodes, "spec.cluster.nodes")
+    for path, source in workload_paths(spec):
+        yield from _source_problems(source, path)
+    yield from _scheduler_problems(spec.schedulers)
+    yield from _profile_problems(spec)
+    yield from fault_problems(spec)
+
+
+def workload_paths(spec: ScenarioSpec) -> Iterator[tuple[str, WorkloadSource]]:
+    """Each source of arrivals with the path it has in the file."""
+    if isinstance(spec.workload, WorkloadSource):
+        yield "spec.workload", spec.workload
+    else:
+        yield from ((f"spec.workload[{index}]", source) for index, source in enumerate(spec.workload))
+
+
+def _source_problems(source: WorkloadSource, path: str) -> Iterator[Problem]:
+    given = [name for name in SOURCES if getattr(source, name)]
+    if not given:
+        yield Problem(path, f"says nothing that arrives; give one of {', '.join(SOURCES)}")
+    elif len(given) > 1:
+        yield Problem(path, f"has {' and '.join(given)}; make it a list of one each")
+    if source.stop is not None and source.stop <= source.start:
+        yield Problem(f"{path}.stop", f"it is not after start, which is {source.start:g}s")
+
+
+def _scheduler_problems(schedulers: tuple[SchedulerSpec, ...]) -> Iterator[Problem]:
+    if not schedulers:
+        yield Problem("spec.schedulers", "empty; give one scheduler or more, or leave the field out")
+    names: dict[str, str] = {}
+    for index, scheduler in enumerate(schedulers):
+        path = f"spec.schedulers[{index}]"
+        if not WORD.fullmatch(scheduler.name):
+            yield Problem(f"{path}.name", _no_word(scheduler.name))
+        elif (other := names.setdefault(scheduler.name, path)) != path:
+            yield Problem(f"{path}.name", f"{shown(scheduler.name)} is the name of {other} already")
+        yield from _config_problems(scheduler, scheduler.config, f"{path}.config")
+        for number, pause in enumerate(scheduler.pause):
+            if pause.seconds <= 0:
+                yield Problem(f"{path}.pause[{number}].for", "no pause at all; allowed: more than 0s")
+
+
+def _profile_problems(spec: ScenarioSpec) -> Iterator[Problem]:
+    for name, policy in spec.profiles.items():
+        path = f'spec.profiles["{name}"]'
+        if not WORD.fullmatch(name):
+            yield Problem(path, _no_word(name))
+        if spec.schedulers:
+            yield from _config_problems(spec.schedulers[0], policy.config, f"{path}.config")
+
+
+def _config_problems(scheduler: SchedulerSpec, config: Config | None, path: str) -> Iterator[Problem]:
+    """Of a config written in place; a file is read when it is needed."""
+    problems: list[Problem] = []
+    if isinstance(config, dict):
+        configure(scheduler, config, "", 0, (path, problems))
+    elif config == "":
+        problems.append(Problem(path, "empty; allowed: a file, or a KubeSchedulerConfiguration"))
+    yield from problems
+
+
+def profile_problem(spec: ScenarioSpec, profile: str, path: str) -> Problem:
+    """For a policy that is not there."""
+    return Problem(path, f"{shown(profile)} is unknown{alternatives(profile[:60], ['default', *spec.profiles])}")
+
+
+def _no_word(name: str) -> str:
+    return f"{shown(name)} is no name: letters, digits, '-', '_' and '.', at most 63, a letter or digit at both ends"

@@ -1,0 +1,200 @@
+"""One simulation: a scenario's parts put together, and run.
+
+In: a `Plan`: nodes and objects that are there, arrivals in order of time, schedulers, faults. Out: a `Result`, and, through
+the writer, a recorded run. Arrivals are taken from their iterator one by one, so a million pods need no memory but their
+own. Without an end, the simulation stops when nothing more can happen: all that is left are pods nobody can place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fairway.cluster import Event, Verb
+from fairway.cycle import Configuration
+from fairway.model import Namespace, Node, ObjectMeta, Pod
+from fairway.record import NullWriter
+from fairway.sim.api_server import ApiServer, ConflictError
+from fairway.sim.controllers import start_controllers
+from fairway.sim.kubelets import Kubelets, KubeletSettings
+from fairway.sim.node_lifecycle import FaultAction, NodeLifecycle
+from fairway.sim.sim_scheduler import SchedulerSettings, SimScheduler
+from fairway.sim.timeline import Timeline
+from fairway.trace.workload import Arrival
+
+PATIENCE = 360.0
+"""Seconds after the last thing that happened: by then every waiting pod was tried once more, in vain."""
+
+Progress = Callable[[float, int], None]
+"""Told now and then: the virtual time, and how many pods have arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A scheduler stops at a time, for so long."""
+
+    at: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerPlan:
+    """A scheduler that takes part."""
+
+    name: str
+    configuration: Configuration
+    settings: SchedulerSettings = SchedulerSettings()
+    pauses: tuple[Pause, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something happens to a node; with `seconds`, until then."""
+
+    at: float
+    node: str
+    action: FaultAction
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that a simulation needs to know."""
+
+    nodes: Sequence[Node]
+    objects: Sequence[object]  # what else is there at the start; pods among them are on nodes, or arrive at once
+    arrivals: Iterable[Arrival]
+    schedulers: Sequence[SchedulerPlan]
+    faults: Sequence[Fault] = ()
+    kubelet: KubeletSettings = KubeletSettings()
+    seed: int = 0
+    end: float | None = None  # seconds; None: when nothing more can happen
+
+
+@dataclass(slots=True)
+class Result:
+    """What it came to, in numbers; the run has the details."""
+
+    end: float = 0.0  # virtual seconds
+    arrived: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    conflicts: int = 0  # bindings that the API server refused
+    waiting: int = 0  # pods without a node at the end
+    attempts: int = 0
+    num_events: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+class Simulation:
+    """Everything that lives in one simulated cluster."""
+
+    def __init__(self, plan: Plan, writer: NullWriter, *, records_queue: bool = True) -> None:
+        generator = np.random.default_rng(plan.seed)
+        self.plan = plan
+        self.writer = writer
+        self.timeline = Timeline()
+        self.api = ApiServer(self.timeline)
+        self.result = Result()
+        self.api.watch(self._observe)
+        self.kubelets = Kubelets(self.api, plan.kubelet, generator, writer)
+        self.lifecycle = NodeLifecycle(self.api, self.kubelets, writer)
+        start_controllers(self.api, self.timeline)
+        self.schedulers = [
+            SimScheduler(each.name, each.configuration, self.api, each.settings, writer, records_queue)
+            for each in plan.schedulers
+        ]
+        self._namespaces: set[str] = set()
+        self._last_news = 0.0  # when something other than a vain attempt last happened
+        self._arrivals: Iterator[Arrival] = iter(plan.arrivals)
+        self._set_up()
+
+    # -- before it begins --------------------------------------------------------------------------------------------
+
+    def _set_up(self) -> None:
+        for node in self.plan.nodes:
+            self.api.create(node)
+        for thing in self.plan.objects:
+            self._create(thing)
+        for fault in self.plan.faults:
+            self.timeline.at(
+                fault.at, lambda fault=fault: self.lifecycle.apply(fault.action, fault.node, fault.seconds)  # type: ignore[misc]
+            )
+        for scheduler, each in zip(self.schedulers, self.plan.schedulers, strict=True):
+            for pause in each.pauses:
+                self.timeline.at(
+                    pause.at, lambda which=scheduler, pause=pause: which.pause(pause.seconds)  # type: ignore[misc]
+                )
+        self._await_next_arrival()
+
+    def _create(self, thing: object) -> None:
+        """Make an object, and the namespace it needs; one that is there already is a problem, not the end."""
+        namespace = thing.metadata.namespace  # type: ignore[attr-defined]
+        if isinstance(thing, Namespace):
+            self._namespaces.add(thing.metadata.name)
+        elif namespace and namespace not in self._namespaces:
+            self._namespaces.add(namespace)
+            if self.api.find("Namespace", "", namespace) is None:
+                self.api.create(Namespace(metadata=ObjectMeta(name=namespace)))
+        try:
+            self.api.create(thing)
+        except ConflictError as error:
+            self.result.problems.append(str(error))
+
+    def _await_next_arrival(self) -> None:
+        arrival = next(self._arrivals, None)
+        if arrival is not None:
+            self.timeline.at(arrival.time, lambda: self._arrive(arrival))
+
+    def _arrive(self, arrival: Arrival) -> None:
+        self._await_next_arrival()
+        self._create(arrival.object)
+
+    # -- while it runs -----------------------------------------------------------------------------------------------
+
+    def run(self, progress: Progress | None = None, every: int = 2000) -> Result:
+        """Until the end, or until nothing more can happen."""
+        end = self.plan.end
+        timeline = self.timeline
+        while timeline.step(end):
+            if progress is not None and timeline.num_done % every == 0:
+                progress(timeline.now(), self.result.arrived)
+            if end is None and not timeline.num_busy and timeline.now() - self._last_news > PATIENCE:
+                break
+        result = self.result
+        result.end = timeline.now() if end is None else max(end, timeline.now())
+        result.num_events = timeline.num_done
+        result.conflicts = sum(each.num_conflicts for each in self.schedulers)
+        result.attempts = sum(each.num_attempts for each in self.schedulers)
+        result.waiting = sum(not pod.spec.node_name for pod in self.api.objects("Pod"))
+        self.writer.close(result.end)
+        if progress is not None:
+            progress(result.end, result.arrived)
+        return result
+
+    def _observe(self, event: Event) -> None:
+        """Keep the books of the run."""
+        item, verb, now = event.object, event.verb, self.timeline.now()
+        self._last_news = now
+        if isinstance(item, Pod):
+            if verb is Verb.ADDED:
+                self.result.arrived += 1
+                self.writer.pod_created(now, item, item.spec.scheduler_name)
+            elif verb is Verb.MODIFIED and item.is_finished:
+                self.result.succeeded += item.status.phase == "Succeeded"
+                self.result.failed += item.status.phase == "Failed"
+            elif verb is Verb.DELETED and not item.spec.node_name:
+                self.writer.ended(now, item.metadata.uid, "Deleted")
+        elif isinstance(item, Node):
+            if verb is Verb.ADDED:
+                self.writer.node_added(now, item)
+            elif verb is Verb.DELETED:
+                self.writer.node_gone(now, item.metadata.name, "removed")
+            else:
+                self.writer.node_changed(now, item, "updated")
+        elif verb is Verb.DELETED:
+            self.writer.object_deleted(now, item)
+        else:
+            self.writer.object_applied(now, item)

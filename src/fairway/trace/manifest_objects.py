@@ -1,0 +1,109 @@
+"""Objects from manifest files, big ones too, with progress; what is wrong is noted and the rest is kept.
+
+In: paths of files and directories, of JSON or YAML, plain or gzip; "-" is standard input. Out: the objects with their
+places, and how many objects of other kinds there were. Called by `manifests` and `snapshot`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from fairway.model import DecodeError, Loaded, Skipped, load_json, load_yaml
+from fairway.model.files import SUFFIXES
+from fairway.trace.manifest_text import Piece, cut_json, cut_yaml, utf8_text
+from fairway.trace.problems import Problems
+from fairway.trace.text_file import Progress, read_bytes
+
+__all__ = ["manifest_files", "paths_of", "read_objects", "skipped_note"]
+
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+STDIN: Final = "-"
+ALL_SUFFIXES: Final = (*SUFFIXES, *(f"{suffix}.gz" for suffix in SUFFIXES))
+LINE: Final = re.compile(r"\bline \d+")
+
+
+def paths_of(paths: Paths) -> list[str]:
+    """One path or several, as a list of texts."""
+    return [os.fspath(paths)] if isinstance(paths, str | os.PathLike) else [os.fspath(path) for path in paths]
+
+
+def manifest_files(paths: Iterable[str]) -> list[str]:
+    """The files that paths stand for: of a directory every manifest below it, in the order of their names."""
+    files = []
+    for path in paths:
+        if path == STDIN or not Path(path).is_dir():
+            files.append(path)
+            continue
+        found = sorted(file for file in Path(path).rglob("*") if file.name.endswith(ALL_SUFFIXES) and file.is_file())
+        if not found:
+            raise DecodeError(f"holds no {', '.join('*' + suffix for suffix in SUFFIXES)} file", source=path)
+        files += map(str, found)
+    return files
+
+
+def read_objects(
+    paths: Paths, problems: Problems, progress: Progress | None = None
+) -> tuple[list[Loaded], Counter[str]]:
+    """Every object, and the number of objects of each kind that Fairway does not read."""
+    loaded: list[Loaded] = []
+    others: Counter[str] = Counter()
+    files = manifest_files(paths_of(paths))
+    part = None if progress is None else lambda amount: progress(amount / len(files))
+    for file in files:
+        skipped: list[Skipped] = []
+        for one in _read_file(file, problems, skipped, part):
+            loaded.append(one)
+            others.update(other.kind for other in skipped)
+            skipped.clear()
+        others.update(other.kind for other in skipped)
+    return loaded, others
+
+
+def skipped_note(others: Counter[str]) -> list[str]:
+    """What to tell people about objects of other kinds."""
+    parts = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))
+    return [f"skipped what is of no concern to a scheduler: {parts}"] if parts else []
+
+
+def _read_file(path: str, problems: Problems, skipped: list[Skipped], progress: Progress | None) -> Iterator[Loaded]:
+    file = "<stdin>" if path == STDIN else path
+    data = utf8_text(sys.stdin.buffer.read() if path == STDIN else read_bytes(path))
+    if not data.strip():
+        problems.add(DecodeError("is empty", source=file))
+        return
+    told = 0.0
+    is_json = _is_json(file, data)
+    for piece in (cut_json if is_json else cut_yaml)(data, file):
+        try:
+            found = (load_json if is_json else load_yaml)(piece.text, piece.source.file, skipped)
+        except DecodeError as error:
+            problems.add(_placed(error, piece, file))
+        else:
+            for one in found:
+                yield Loaded(one.object, piece.source if len(found) == 1 else one.source)
+        if progress is not None:
+            told += piece.share
+            progress(piece.share)
+    if progress is not None:
+        progress(max(1.0 - told, 0.0))
+
+
+def _is_json(file: str, data: bytes) -> bool:
+    name = file.removesuffix(".gz")
+    return name.endswith(".json") or (not name.endswith((".yaml", ".yml")) and data.lstrip()[:1] == b"{")
+
+
+def _placed(error: DecodeError, piece: Piece, file: str) -> DecodeError:
+    """The same problem, at its place in the whole file."""
+    if piece.line > 1 and LINE.search(error.problem):
+        try:
+            load_yaml(b"\n" * (piece.line - 1) + piece.text, file)
+        except DecodeError as again:
+            return again
+    return DecodeError(error.problem, source=piece.source, subject=error.subject, field=error.field)

@@ -1,0 +1,148 @@
+"""Synthetic workloads: arrivals, sizes, durations and classes, all from a seed.
+
+In: a `SyntheticSpec` and a seed. Out: a `Workload` whose pods are drawn while they are asked for, a few thousand at a
+time, and the same whenever they are. Pods of one class and size share one spec. Called by scenarios and by users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.model import Container, DecodeError, Pod, PriorityClass, Quantity, ResourceRequirements, parse_quantity
+from fairway.trace.annotations import DURATION, FAIL_PROBABILITY, GANG, GANG_SIZE, USER, seconds_text
+from fairway.trace.arrival_times import arrival_times
+from fairway.trace.distribution import Sampler, choose
+from fairway.trace.synthetic_spec import STEPS, SyntheticClass, SyntheticSpec, read_of, spec_problems, template_pod
+from fairway.trace.template import Template, memory_quantity, milli_quantity
+from fairway.trace.workload import Arrival, Arrivals, Workload
+
+__all__ = ["synthetic"]
+
+TEMPLATES = 4096  # kept at once; sizes that are drawn freely may be more
+
+
+def synthetic(
+    spec: SyntheticSpec, seed: int, *, priority_classes: Mapping[str, PriorityClass] | None = None
+) -> Workload:
+    """Make a workload; `DecodeError` names the field of a spec that makes none.
+
+    A template may name one of the priority classes given.
+    """
+    for field, problem in spec_problems(spec):
+        raise DecodeError(problem, field=field)
+    classes = [_Class(one, spec, priority_classes or {}, index) for index, one in enumerate(spec.classes)]
+    num_pods = sum(int(batch.gangs.sum()) for batch in _batches(spec, classes, seed))
+    return Workload(
+        name=spec.name,
+        arrivals=Arrivals(lambda: _arrivals(spec, classes, seed)),
+        num_arrivals=num_pods,
+    )
+
+
+class _Class:
+    """One class of pods, ready to be drawn."""
+
+    def __init__(
+        self, one: SyntheticClass, spec: SyntheticSpec, priorities: Mapping[str, PriorityClass], index: int
+    ) -> None:
+        self.prefix = f"{spec.name}-{one.name}"
+        self.has_duration = one.duration is not None
+        self.constant = {FAIL_PROBABILITY: str(one.fail_probability)} if one.fail_probability else {}
+        sizes = {"cpu": one.cpu, "memory": one.memory, **one.requests}
+        drawn = {name: value for name, value in sizes.items() if value is not None}
+        self.samplers = [Sampler(value, read_of(name), STEPS.get(name, 1.0)) for name, value in drawn.items()]
+        self.duration = Sampler(one.duration or 0, read_of("duration"), STEPS["duration"])
+        self.gang = Sampler(one.gang, read_of("gang"), STEPS["gang"])
+        self.user_weights = tuple(float(rank) ** -one.user_skew for rank in range(1, one.users + 1))
+        pod = template_pod(one, spec.namespace)
+
+        @lru_cache(maxsize=TEMPLATES)
+        def template(sizes: tuple[float, ...]) -> Template:
+            amounts = {name: _quantity(name, int(size)) for name, size in zip(drawn, sizes, strict=True)}
+            return Template(_sized(pod, amounts), priorities)
+
+        self.template: Callable[[tuple[float, ...]], Template] = template
+        try:
+            template(tuple(float(sampler.draw(np.random.default_rng(0), 1)[0]) for sampler in self.samplers))
+        except DecodeError as error:
+            raise DecodeError(error.problem, field=f"classes[{index}].template.{error.field}") from error
+
+
+class _Batch(NamedTuple):
+    """Some thousand arrivals; what does not depend on the class is in arrays over them."""
+
+    times: NDArray[np.float64]  # (num_jobs,)
+    classes: NDArray[np.intp]  # (num_jobs,)
+    gangs: NDArray[np.int64]  # (num_jobs,) how many pods each
+    durations: NDArray[np.float64]  # (num_jobs,)
+    users: NDArray[np.intp]  # (num_jobs,)
+    sizes: list[tuple[float, ...]]
+
+
+def _batches(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator[_Batch]:
+    moments, picks = np.random.default_rng(seed).spawn(2)
+    weights = tuple(one.weight for one in spec.classes)
+    for times in arrival_times(spec.arrivals, moments):
+        number = len(times)
+        chosen = choose(picks, weights, number)
+        gangs = np.ones(number, np.int64)
+        durations = np.zeros(number)
+        users = np.zeros(number, np.intp)
+        sizes: list[tuple[float, ...]] = [()] * number
+        for index, one in enumerate(classes):
+            rows = np.flatnonzero(chosen == index)
+            num_rows = len(rows)
+            drawn = [sampler.draw(picks, num_rows).tolist() for sampler in one.samplers]
+            for row, size in zip(rows.tolist(), zip(*drawn, strict=True), strict=bool(drawn)):
+                sizes[row] = size
+            durations[rows] = one.duration.draw(picks, num_rows)
+            gangs[rows] = np.maximum(one.gang.draw(picks, num_rows), 1)
+            if one.user_weights:
+                users[rows] = choose(picks, one.user_weights, num_rows)
+        yield _Batch(times, chosen, gangs, durations, users, sizes)
+
+
+def _arrivals(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator[Arrival]:
+    number = 0
+    for batch in _batches(spec, classes, seed):
+        columns = (column.tolist() for column in batch[:-1])
+        for time, chosen, gang, seconds, user, sizes in zip(*columns, batch.sizes, strict=True):
+            one = classes[chosen]
+            name = f"{one.prefix}-{number}"
+            number += 1
+            said: dict[str, Any] = dict(one.constant)
+            if one.has_duration:
+                said[DURATION] = seconds_text(seconds)
+            if one.user_weights:
+                said[USER] = f"user-{user + 1}"
+            template = one.template(sizes)
+            if gang == 1:
+                yield Arrival(time, template.pod(name, said))
+                continue
+            said |= {GANG: name, GANG_SIZE: str(gang)}
+            for member in range(gang):
+                yield Arrival(time, template.pod(f"{name}-{member}", said))
+
+
+def _quantity(name: str, amount: int) -> Quantity:
+    if name == "cpu":
+        return milli_quantity(amount)
+    return memory_quantity(amount) if name == "memory" else parse_quantity(amount)
+
+
+def _sized(pod: Pod, amounts: Mapping[str, Quantity]) -> Pod:
+    """The pod with these requests in its first container; amounts of extended resources are limits too."""
+    first, *others = pod.spec.containers or (Container(name="main"),)
+    own = first.resources
+    extended = {name: amount for name, amount in amounts.items() if "/" in name}
+    resources = ResourceRequirements(
+        requests={**own.requests, **amounts}, limits={**own.limits, **extended}, claims=own.claims
+    )
+    container = msgspec.structs.replace(first, resources=resources)
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, containers=(container, *others)))

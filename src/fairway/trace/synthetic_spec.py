@@ -1,0 +1,174 @@
+"""What a synthetic workload is made of, as a scenario file has it.
+
+In: the mapping under `synthetic:`. Out: a `SyntheticSpec`, or everything that is wrong with it, each by the path of its
+field. A spec is arrivals (when), and classes of pods with weights (what): sizes, durations, gangs, users, and a pod
+template for everything else. Called by `synthetic` and by scenarios.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from fairway.model import (
+    DecodeError,
+    Pod,
+    PodTemplateSpec,
+    convert,
+    dns_label_problem,
+    dns_subdomain_problem,
+    label_key_problem,
+    label_value_problem,
+    parse_quantity,
+)
+from fairway.model.explain import explain
+from fairway.trace.annotations import check_annotations, parse_seconds
+from fairway.trace.arrival_times import ArrivalPattern, pattern_problems
+from fairway.trace.distribution import Distributed, Problem, Read, problems_of, weight_problems
+
+__all__ = ["READS", "STEPS", "SyntheticClass", "SyntheticSpec", "decode_synthetic", "spec_problems", "template_pod"]
+
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class SyntheticClass(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Pods of one sort."""
+
+    name: str
+    weight: float = 1.0
+    """How often it is this one, compared with the others."""
+    cpu: Distributed | None = None
+    memory: Distributed | None = None
+    requests: dict[str, Distributed] = {}
+    """Other resources, such as nvidia.com/gpu."""
+    duration: Distributed | None = None
+    """How long a pod runs; without, forever."""
+    gang: Distributed = 1
+    """How many pods arrive together, as one job."""
+    users: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
+    """How many users they are of; without, they are their namespace's."""
+    user_skew: Annotated[float, msgspec.Meta(ge=0, le=10)] = 0.0
+    """How uneven users are: the k-th has a weight of k to the power of minus this."""
+    fail_probability: Share = 0.0
+    namespace: str = ""
+    labels: dict[str, str] = {}
+    priority: Annotated[int, msgspec.Meta(ge=-(2**31), le=1_000_000_000)] | None = None
+    template: dict[str, Any] = {}
+    """A pod template (metadata, spec); what is said above goes into its first container."""
+
+
+class SyntheticSpec(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Pods that never were."""
+
+    arrivals: ArrivalPattern
+    classes: tuple[SyntheticClass, ...]
+    name: str = "pod"
+    """Pods are called by it, their class and a number."""
+    namespace: str = "default"
+
+
+def _milli(value: float | str) -> float:
+    return float(parse_quantity(value).milli)
+
+
+def _whole(value: float | str) -> float:
+    return float(parse_quantity(value).value)
+
+
+def _number(value: float | str) -> float:
+    number = parse_quantity(value)
+    if number.nanos % 10**9 or not 1 <= number.value <= 1_000_000:
+        raise ValueError(f"must be a whole number from 1 to 1000000, not {value}")
+    return float(number.value)
+
+
+READS: Final[Mapping[str, Read]] = {"cpu": _milli, "memory": _whole, "duration": parse_seconds, "gang": _number}
+"""What a value of a field means, as a number; other resources are whole units."""
+STEPS: Final[Mapping[str, float]] = {"cpu": 1.0, "memory": float(2**20), "duration": 0.001, "gang": 1.0}
+"""To which multiples drawn values are rounded up, unless a distribution says otherwise."""
+
+
+def read_of(name: str) -> Read:
+    """How values of a field or resource are read."""
+    return READS.get(name, _whole)
+
+
+def decode_synthetic(tree: Mapping[str, Any], source: str = "", field: str = "") -> SyntheticSpec:
+    """A spec from parsed JSON or YAML; `DecodeError` names the first field that is wrong."""
+    try:
+        spec = msgspec.convert(tree, SyntheticSpec)
+    except msgspec.ValidationError as error:
+        problem, path = explain(tree, SyntheticSpec, error)
+        raise DecodeError(problem, source=source, field=".".join(filter(None, (field, path)))) from error
+    for path, problem in spec_problems(spec, field):
+        raise DecodeError(problem, source=source, field=path)
+    return spec
+
+
+def spec_problems(spec: SyntheticSpec, field: str = "") -> Iterator[Problem]:
+    """Everything that is wrong with a spec, by the paths of the fields; `field` is the path of the spec itself."""
+    before = f"{field}." if field else ""
+    yield from pattern_problems(spec.arrivals, f"{before}arrivals")
+    if problem := dns_label_problem(spec.name):
+        yield f"{before}name", problem
+    if problem := dns_label_problem(spec.namespace):
+        yield f"{before}namespace", problem
+    if not spec.classes:
+        yield f"{before}classes", "must have at least one class"
+    elif not any(weight_problems((one.weight,), "") for one in spec.classes):
+        yield from weight_problems(tuple(one.weight for one in spec.classes), f"{before}classes")
+    seen: dict[str, int] = {}
+    for index, one in enumerate(spec.classes):
+        path = f"{before}classes[{index}]"
+        yield from _class_problems(one, path, spec.namespace)
+        if seen.setdefault(one.name, index) != index:
+            yield f"{path}.name", f"{one.name!r} is the name of classes[{seen[one.name]}] already"
+
+
+def _class_problems(one: SyntheticClass, path: str, namespace: str) -> Iterator[Problem]:
+    if problem := dns_subdomain_problem(one.name):
+        yield f"{path}.name", problem
+    if not math.isfinite(one.weight) or one.weight < 0:
+        yield f"{path}.weight", f"must be a finite number, not negative: {one.weight}"
+    for name in ("cpu", "memory", "duration", "gang"):
+        value = getattr(one, name)
+        if value is not None:
+            yield from problems_of(value, READS[name], f"{path}.{name}")
+    for name, value in one.requests.items():
+        if problem := label_key_problem(name):
+            yield f"{path}.requests[{name!r}]", problem
+        elif name in {"cpu", "memory"}:
+            yield f"{path}.requests.{name}", f"belongs into {name} itself, beside requests"
+        else:
+            yield from problems_of(value, _whole, f"{path}.requests[{name!r}]")
+    if one.namespace and (problem := dns_label_problem(one.namespace)):
+        yield f"{path}.namespace", problem
+    for key, text in one.labels.items():
+        if problem := label_key_problem(key) or label_value_problem(text):
+            yield f"{path}.labels[{key!r}]", problem
+    try:
+        template_pod(one, namespace)
+    except DecodeError as error:
+        yield f"{path}.{error.field}" if error.field else f"{path}.template", error.problem
+
+
+def template_pod(one: SyntheticClass, namespace: str) -> Pod:
+    """The pod that the template of a class describes, without sizes; `DecodeError` names the field at fault."""
+    try:
+        template = convert(one.template, PodTemplateSpec)
+    except msgspec.ValidationError as error:
+        problem, field = explain(one.template, PodTemplateSpec, error)
+        raise DecodeError(problem, field=f"template.{field}" if field else "template") from error
+    meta, spec = template.metadata, template.spec
+    if one.priority is not None:
+        spec = msgspec.structs.replace(spec, priority=one.priority)
+    meta = msgspec.structs.replace(
+        meta, name=one.name, namespace=one.namespace or meta.namespace or namespace, labels=meta.labels | one.labels
+    )
+    pod = Pod(metadata=meta, spec=msgspec.structs.replace(spec, restart_policy=spec.restart_policy or "Never"))
+    for wrong in check_annotations(pod):
+        raise DecodeError(wrong.problem, field=f"template.{wrong.field}")
+    return pod

@@ -1,0 +1,56 @@
+"""Every transcript, every example and every command shown in the README prints what it is said to print."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from fairway.testing import check_plugin
+from tests.golden.transcript import FILES, ROOT, Step, run, steps
+
+README = (ROOT / "README.md").read_text()
+DEMO = "fairway try -f examples/workload.yaml --cluster examples/cluster.yaml"
+SHOWN = [
+    step
+    for block in re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    for step in steps(block)
+    if step.printed
+]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_transcript(file: Path) -> None:
+    found = list(steps(file.read_text()))
+    assert found
+    assert {step.command: run(step.command) for step in found} == {step.command: step.printed for step in found}
+
+
+@pytest.mark.parametrize("step", SHOWN, ids=lambda step: step.command)
+def test_readme_shows_what_is_printed(step: Step) -> None:
+    """A line of `...` stands for any number of lines."""
+    printed = run(DEMO if step.command == "make demo" else step.command)
+    parts = re.split(r"^\.\.\.\n", step.printed, flags=re.MULTILINE)
+    pattern = r"(?:.*\n)*".join(map(re.escape, parts))
+    shown_exit = "" if "[exit" in step.printed else r"(?:\[exit 3\]\n)?"
+    assert re.fullmatch(pattern + shown_exit, printed), printed
+
+
+def test_readme_shows_the_example_plugin_and_its_configuration() -> None:
+    for name in ("prefer_green.py", "prefer-green.yaml"):
+        assert (ROOT / "examples" / "plugins" / name).read_text() in README
+
+
+def test_the_example_plugin_keeps_its_word() -> None:
+    found = runpy.run_path(str(ROOT / "examples" / "plugins" / "prefer_green.py"))
+    check_plugin(found["PreferGreen"])
+
+
+def test_the_demo_is_what_make_demo_runs() -> None:
+    assert f"/{DEMO}" in (ROOT / "Makefile").read_text()
+
+
+def test_every_example_has_the_output_it_must_print() -> None:
+    commands = " ".join(step.command for file in FILES for step in steps(file.read_text()))
+    for file in ROOT.glob("examples/**/*.yaml"):
+        assert file.relative_to(ROOT).as_posix() in commands

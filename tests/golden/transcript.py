@@ -1,0 +1,59 @@
+"""Transcripts: files that show commands and, whole, what they print.
+
+In: files of the form `$ fairway ...`, then what the command prints on a terminal (stdout and stderr, in the order of
+printing), then `[exit N]` unless N is 0. Out: for each command in them, what it is said to print and what it prints.
+`python -m tests.golden.transcript` writes them anew after a change that was meant; read the difference before
+committing it.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent.parent
+FILES = sorted([*ROOT.glob("tests/golden/*.txt"), *ROOT.glob("examples/**/*.txt")])
+EXIT = re.compile(r"\[exit (\d+)\]\n?")
+
+
+class Step(NamedTuple):
+    """A command and what it is said to print."""
+
+    command: str
+    printed: str
+
+
+def steps(text: str) -> Iterator[Step]:
+    """The commands of a transcript."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, printed = part.partition("\n")
+        yield Step(command, printed)
+
+
+def run(command: str) -> str:
+    """What the command prints now, from the root of the checkout."""
+    program, *arguments = shlex.split(command)
+    if program not in ("fairway", ".venv/bin/fairway"):
+        raise ValueError(f"a transcript runs fairway, not {program}")
+    done = subprocess.run(
+        [sys.executable, "-m", "fairway", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.stdout + (f"[exit {done.returncode}]\n" if done.returncode else "")
+
+
+def rewrite(file: Path) -> None:
+    """Bring a transcript up to date."""
+    file.write_text("".join(f"$ {step.command}\n{run(step.command)}" for step in steps(file.read_text())))
+
+
+if __name__ == "__main__":
+    for path in FILES:
+        rewrite(path)
