@@ -300,6 +300,24 @@ def test_the_configuration_decides(folder: Folder) -> None:
     assert packing.document["pods"][0]["node"] == "n2"
 
 
+def test_a_plugin_that_fails_is_named_and_no_answer_is_a_failure(folder: Folder) -> None:
+    folder.write(
+        "failing_plugin_of_a_test.py",
+        "from fairway.plugin import Plugin\n\n\nclass Failing(Plugin):\n"
+        "    def score(self, pod, nodes, state):\n        return 1 / 0\n",
+    )
+    config = folder.write(
+        "config.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{plugins: {score: {enabled: [{name: 'failing_plugin_of_a_test:Failing'}]}}}]\n",
+    )
+    for command in ("try", "why p"):
+        printed = folder.attempt(NODES, [pod("p")], "--config", config, command=command)
+        assert printed.code == 1
+        assert "failing_plugin_of_a_test:Failing: score() raised ZeroDivisionError" in printed.out + printed.err
+        assert "Traceback" not in printed.out + printed.err
+
+
 # -- bad input -------------------------------------------------------------------------------------------------------
 
 

@@ -6,13 +6,15 @@ printing), then `[exit N]` unless N is 0. Out: for each command in them, what it
 committing it.
 """
 
+import contextlib
+import io
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from fairway.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = sorted([*ROOT.glob("tests/golden/*.txt"), *ROOT.glob("examples/**/*.txt")])
@@ -38,15 +40,10 @@ def run(command: str) -> str:
     program, *arguments = shlex.split(command)
     if program not in ("fairway", ".venv/bin/fairway"):
         raise ValueError(f"a transcript runs fairway, not {program}")
-    done = subprocess.run(
-        [sys.executable, "-m", "fairway", *arguments],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    return done.stdout + (f"[exit {done.returncode}]\n" if done.returncode else "")
+    printed = io.StringIO()
+    with contextlib.chdir(ROOT), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        code = main(arguments)
+    return printed.getvalue() + (f"[exit {code}]\n" if code else "")
 
 
 def rewrite(file: Path) -> None:

@@ -20,17 +20,16 @@ from fairway.testing.world import World
 from tests.cycle.profiles import profile
 
 seeds = st.integers(0, 2**32 - 1)
-NO_SPREAD_OR_AFFINITY = (
+NODE_LOCAL = (
     "NodeUnschedulable",
     "TaintToleration",
     "NodeAffinity",
     "NodePorts",
     "NodeResourcesFit",
     "NodeResourcesBalancedAllocation",
-    "ImageLocality",
     "DefaultPreemption",
 )
-"""With no plugin that looks beyond a node when it filters, a decision takes the shortest way through the caches."""
+"""With no plugin that looks beyond a node, decisions take the shortest way through the caches, row by row."""
 
 
 def default_profile(cluster: Cluster, caching: bool) -> Profile:
@@ -38,7 +37,7 @@ def default_profile(cluster: Cluster, caching: bool) -> Profile:
 
 
 def local_profile(cluster: Cluster, caching: bool) -> Profile:
-    return profile(cluster, *NO_SPREAD_OR_AFFINITY, caching=caching)
+    return profile(cluster, *NODE_LOCAL, caching=caching)
 
 
 def decided(decision: Decision) -> dict[str, Any]:

@@ -137,7 +137,6 @@ def _report(error: Exception) -> int:
     """Failures that other rooms raise. Their modules are loaded already if they raised, so this imports nothing new."""
     from fairway.cycle.config_fields import ConfigError
     from fairway.cycle.guard import PluginError
-    from fairway.cycle.guard import PluginError
     from fairway.model.errors import DecodeError
 
     match error:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from fairway.cli.help_text import Command
-from fairway.cli.main import NO
+from fairway.cli.main import FAILED, NO
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress
 from fairway.cli.trial_options import trial_arguments, trial_options
 
@@ -34,7 +34,7 @@ left it. Nothing outside this command changes. Deployments, StatefulSets, Jobs a
 their pods; a Job counts the pods that run at the same time.
 
 \b
-Exit codes: 0 all pods get a node; 3 some do not; 1 and 2 errors.
+Exit codes: 0 all pods get a node; 3 some do not; 1 a file or a plugin is wrong; 2 usage.
 """
 
 COLUMNS: Final = (
@@ -111,6 +111,8 @@ def try_command(
         failed = next((one.pod.key for one in verdicts if not one.is_placed and one.result != "ignored"), None)
         if failed is not None:
             narrate(f"→ fairway why {failed} {trial_arguments(files, cluster_files, config, seed)}")
+    if any(verdict.result == "error" for verdict in verdicts):
+        return FAILED
     return 0 if all(verdict.is_placed for verdict in verdicts) else NO
 
 

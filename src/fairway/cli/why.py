@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairway.cli.help_text import Command
-from fairway.cli.main import NO, USAGE, CommandError
+from fairway.cli.main import FAILED, NO, USAGE, CommandError
 from fairway.cli.output import emit, is_structured, narrate, output_option
 from fairway.cli.trial_options import trial_arguments, trial_options
 
@@ -40,7 +40,7 @@ The funnel shows how many nodes are left after each plugin and what was wrong wi
 proposed was tried: the number of nodes is what the scheduler found with that change.
 
 \b
-Exit codes: 0 the pod gets a node; 3 it does not; 1 and 2 errors.
+Exit codes: 0 the pod gets a node; 3 it does not; 1 a file or a plugin is wrong; 2 usage.
 """
 
 
@@ -94,6 +94,8 @@ def why(
         elif other := explanation.other_node():
             options = trial_arguments(files, cluster_files, config, seed)
             narrate(f"→ fairway why {explanation.pod.key} --node {other} {options}")
+    if explanation.verdict.result == "error":
+        return FAILED
     return 0 if explanation.verdict.is_placed else NO
 
 

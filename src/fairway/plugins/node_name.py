@@ -1,4 +1,8 @@
-"""NodeName: a pod that names its node runs there or nowhere."""
+"""NodeName: a pod that names its node runs there or nowhere.
+
+In: `spec.nodeName` of a pending pod, which is rare: whoever sets it usually means to bypass the scheduler. Out: a mask
+with that one node.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""NodePorts: two pods can not listen on the same port of a node."""
+"""NodePorts: two pods can not listen on the same port of a node.
+
+In: the pod's host ports and `cluster.ports`, which knows who listens where. Out: nodes on which all of them are free;
+the wildcard address collides with every address.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""NodeUnschedulable: cordoned nodes take only pods that tolerate the cordon's taint."""
+"""NodeUnschedulable: cordoned nodes take only pods that tolerate the cordon's taint.
+
+In: `spec.unschedulable` of the nodes and the pod's tolerations. Out: a mask without the cordoned nodes, unless the pod
+tolerates node.kubernetes.io/unschedulable.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""SchedulingGates: a pod with scheduling gates is not tried until the last gate is lifted."""
+"""SchedulingGates: a pod with scheduling gates is not tried until the last gate is lifted.
+
+In: `spec.schedulingGates`. Out: a refusal before the pod enters the active queue, naming the gates.
+"""
 
 from __future__ import annotations
 

@@ -1,13 +1,34 @@
 """What happened: runs written, read, measured, compared and exported.
 
-`RunWriter` writes a run as the world goes on, `Run` opens one; `schema` says what is in it.
+`RunWriter` writes a run as the world goes on, `Run` opens one; `schema` says what is in it. `metrics` and `quality` judge
+it, `difference` finds where two part, `export` and `perfetto` hand it to other tools, `snapshot` gives the cluster back.
 """
 
+from fairway.record.difference import Difference, first_difference
 from fairway.record.errors import RecordError
+from fairway.record.export import export_csv, export_parquet
+from fairway.record.metrics import Metrics, measure
 from fairway.record.null_writer import NullWriter, Scored, best_nodes
 from fairway.record.options import RecordOptions
+from fairway.record.perfetto import export_trace
 from fairway.record.run import Run
 from fairway.record.table import Table
 from fairway.record.writer import RunWriter
 
-__all__ = ["NullWriter", "RecordError", "RecordOptions", "Run", "RunWriter", "Scored", "Table", "best_nodes"]
+__all__ = [
+    "Difference",
+    "Metrics",
+    "NullWriter",
+    "RecordError",
+    "RecordOptions",
+    "Run",
+    "RunWriter",
+    "Scored",
+    "Table",
+    "best_nodes",
+    "export_csv",
+    "export_parquet",
+    "export_trace",
+    "first_difference",
+    "measure",
+]

@@ -35,7 +35,7 @@ class Distribution:
 
 
 def jain_index(shares: NDArray[np.float64]) -> float | None:
-    """Jain's fairness index: 1 if all shares are equal, 1/n if one of n has everything; None if there is nothing to share.
+    """Jain's fairness index: 1 if all shares are equal, 1/n if one of n has everything; None if all are nothing.
 
     The square of the sum over n times the sum of the squares.
     """

@@ -1,7 +1,7 @@
 """Who held how much, and how much there was, as arrays over time.
 
-In: a run's `occupancy` and `nodes`. Out: a `LoadHistory`, from which metrics, plots and pages take integrals, curves and
-node-by-node loads. A node counts while it is ready; cordoned nodes count, for what they have is there.
+In: a run's `occupancy` and `nodes`. Out: a `LoadHistory`, from which metrics, plots and pages take integrals, curves
+and node-by-node loads. A node counts while it is ready; cordoned nodes count, for what they have is there.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ class Spans:
     end: Floats  # (num_spans,) never before begin
     amounts: Floats  # (num_spans, num_resources) whole numbers; exact below 2**53
 
-    def integral(self) -> Floats:
-        """Amounts times seconds, summed: (num_resources,)."""
-        total: Floats = (self.end - self.begin) @ self.amounts
+    def integral(self, mask: NDArray[np.bool_] | None = None) -> Floats:
+        """Amounts times seconds, summed over all spans or those of the mask: (num_resources,)."""
+        seconds = self.end - self.begin
+        if mask is not None:
+            seconds = np.where(mask, seconds, 0.0)
+        total: Floats = (seconds[:, None] * self.amounts).sum(axis=0)
         return total
 
     def sums_at(self, instants: Floats, num_nodes: int, column: int | None) -> Floats:
@@ -41,7 +44,8 @@ class Spans:
         closed = np.searchsorted(instants, self.end) * num_nodes + self.node
         cells = np.concatenate([opened, closed])
         changes = np.bincount(cells, np.concatenate([weights, -weights]), minlength=shape[0] * shape[1])
-        return np.cumsum(changes.reshape(shape)[:-1], axis=0)
+        sums: Floats = changes.astype(np.float64, copy=False).reshape(shape)[:-1]
+        return np.cumsum(sums, axis=0, out=sums)
 
 
 @dataclass(frozen=True, slots=True)

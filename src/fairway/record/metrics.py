@@ -1,7 +1,7 @@
 """What a run came to, in numbers.
 
-In: a `Run`. Out: `Metrics`, the same for the same run on every machine, except for `timing`, which was measured. Called
-by `Run.metrics`; `compare` puts the flat form of several runs side by side. `DEFINITIONS` says what each number means.
+In: a `Run`. Out: `Metrics`, the same for the same scenario and seed, except for `timing`, which was measured. Called by
+`Run.metrics`; `compare` puts the flat form of several runs side by side. `metric_definitions` says what each means.
 
 Pods that no scheduler tried to place (they were on their nodes from the start) count in loads, not in waits.
 """
@@ -9,7 +9,7 @@ Pods that no scheduler tried to place (they were on their nodes from the start) 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from fairway.record.load import Floats, LoadHistory, load_history
 from fairway.record.placement import Imbalance, NodesUsed, fragmentation, imbalance, nodes_used
 from fairway.record.run import Run
 
-__all__ = ["DEFINITIONS", "Definition", "Metrics", "PodCounts", "Timing", "UserMetrics", "measure"]
+__all__ = ["SHORTEST_RUN", "Metrics", "PodCounts", "Timing", "UserMetrics", "measure"]
 
 SHORTEST_RUN = 10.0
 """Seconds a pod counts for at least in slowdowns, so that a pod of a second is not slowed a hundredfold by waiting two
@@ -63,7 +63,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """A run in numbers; `DEFINITIONS` documents them."""
+    """A run in numbers; `fairway.record.metric_definitions` documents each."""
 
     pods: PodCounts
     wait: Distribution
@@ -89,7 +89,7 @@ class Metrics:
         return asdict(self)
 
     def flat(self) -> dict[str, float]:
-        """One number a name: `wait_p95`, `utilisation_cpu`; numbers that do not exist are left out, and so are users."""
+        """One number a name: `wait_p95`, `utilisation_cpu`. Users and numbers that do not exist are left out."""
         tree = self.to_dict()
         del tree["users"]
         found: dict[str, float] = {}
@@ -101,7 +101,14 @@ def measure(run: Run) -> Metrics:
     """Work out all metrics of a run."""
     history = load_history(run)
     pods = run.pods.where("attempts > 0 OR bound_seconds IS NULL").numpy(
-        "user_name", "created_seconds", "bound_seconds", "started_seconds", "ended_seconds", "reason", "attempts"
+        "pod_id",
+        "user_name",
+        "created_seconds",
+        "bound_seconds",
+        "started_seconds",
+        "ended_seconds",
+        "reason",
+        "attempts",
     )
     created, bound, ended, reason = (
         pods[name] for name in ("created_seconds", "bound_seconds", "ended_seconds", "reason")
@@ -112,11 +119,12 @@ def measure(run: Run) -> Metrics:
     is_waiting = ~is_placed & np.isnan(ended)
     makespan = float(np.nan_to_num(ended, nan=run.end_seconds).max() - created.min()) if len(created) else 0.0
     succeeded = int((reason == "Succeeded").sum())
-    users = _users(run, history, pods["user_name"], waits, slowdowns)
+    held, there = history.held.integral(), history.there.integral()
+    intervals = run.occupancy.numpy("pod_id", "reason")  # in the order of `history.held`
+    wasted = history.held.integral(np.isin(intervals["reason"], WASTED))
+    users = _users(history, pods, intervals["pod_id"], waits, slowdowns)
     services = np.array([user.service for user in users.values()])
     slowed = np.array([user.slowdown_mean for user in users.values() if user.slowdown_mean is not None])
-    held, there = history.held.integral(), history.there.integral()
-    wasted = run.occupancy.where(f"reason IN {WASTED}")
     return Metrics(
         pods=PodCounts(
             created=len(created),
@@ -143,14 +151,7 @@ def measure(run: Run) -> Metrics:
         fragmentation=fragmentation(history, *_pod_classes(run)),
         attempts=int(pods["attempts"].sum()),
         preemptions=len(run.decisions.where("num_victims > 0")),
-        wasted_seconds={
-            resource: float(
-                wasted.select(f'coalesce(sum("{column}"::DOUBLE * (to_seconds - from_seconds)), 0.0) AS seconds')
-                .unordered()
-                .numpy()["seconds"][0]
-            )
-            for resource, column in run.resources.items()
-        },
+        wasted_seconds=dict(zip(history.resources, wasted.tolist(), strict=True)),
         fairness_slowdown=jain_index(slowed),
         fairness_service=jain_index(services),
         users=users,
@@ -193,33 +194,29 @@ def _pod_classes(run: Run) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _users(
-    run: Run, history: LoadHistory, names: NDArray[Any], waits: Floats, slowdowns: Floats
+    history: LoadHistory, pods: dict[str, NDArray[Any]], held_by: NDArray[np.int32], waits: Floats, slowdowns: Floats
 ) -> dict[str, UserMetrics]:
-    """Waits, slowdowns and service by user, in the order of their names."""
-    users, number = np.unique(names.astype(str), return_inverse=True)
+    """Waits, slowdowns and service by user, in the order of their names; `held_by` are the pods of `history.held`."""
+    users, number = np.unique(pods["user_name"].astype(str), return_inverse=True)
+    num_users = len(users)
+    user_of = np.full(max(pods["pod_id"].max(initial=-1), held_by.max(initial=-1)) + 1, num_users, np.intp)
+    user_of[pods["pod_id"]] = number  # pods that no scheduler tried are nobody's: the last place
     there = history.there.integral()
-    service = np.zeros(len(users))
-    shares = [
-        f'sum("{column}"::DOUBLE * (coalesce(to_seconds, $1) - from_seconds)) / {there[place]!r}'
-        for place, column in enumerate(run.resources.values())
-        if there[place] > 0
-    ]
-    if shares:
-        length = history.end - history.begin
-        held = run.sql(
-            f"SELECT user_name, greatest({', '.join(f'o.{share}' if False else share for share in shares)}) AS share "
-            "FROM occupancy JOIN (SELECT pod_id, user_name FROM pods WHERE attempts > 0) USING (pod_id) GROUP BY ALL",
-            run.end_seconds,
-        )
-        by_user = {row["user_name"]: row["share"] * length for row in held.rows()}
-        service = np.array([by_user.get(user, 0.0) for user in users.tolist()])
-    counts = np.bincount(number, minlength=len(users))
-    return {
-        user: UserMetrics(int(counts[place]), wait, slowdown, float(service[place]))
-        for place, (user, wait, slowdown) in enumerate(
-            zip(users.tolist(), _means(waits, number, len(users)), _means(slowdowns, number, len(users)), strict=True)
-        )
-    }
+    seconds = history.held.end - history.held.begin
+    service = np.zeros(num_users)
+    for place in np.flatnonzero(there > 0):
+        shares = np.bincount(user_of[held_by], seconds * history.held.amounts[:, place], minlength=num_users + 1)
+        service = np.maximum(service, shares[:num_users] / there[place] * (history.end - history.begin))
+    counts = np.bincount(number, minlength=num_users)
+    rows = zip(
+        users.tolist(),
+        counts.tolist(),
+        _means(waits, number, num_users),
+        _means(slowdowns, number, num_users),
+        service.tolist(),
+        strict=True,
+    )
+    return {user: UserMetrics(*measured) for user, *measured in rows}
 
 
 def _means(values: Floats, group: NDArray[np.intp], num_groups: int) -> list[float | None]:

@@ -15,8 +15,8 @@ from fairway.record.load import Floats, LoadHistory
 
 __all__ = ["Imbalance", "NodesUsed", "fragmentation", "imbalance", "nodes_used"]
 
-NUM_CELLS = 2_000_000  # nodes times instants, for imbalance
-NUM_CLASS_CELLS = 400_000  # nodes times instants, for fragmentation, which asks each class of pods about each cell
+NUM_CELLS = 1_000_000  # nodes times instants, for imbalance
+NUM_CLASS_CELLS = 200_000  # nodes times instants, for fragmentation, which asks each class of pods about each cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ def nodes_used(history: LoadHistory) -> NodesUsed:
 def fragmentation(history: LoadHistory, requests: NDArray[np.int64], counts: NDArray[np.int64]) -> dict[str, float]:
     """By resource, the share of what is free that the pods of the workload can not use where it is.
 
-    `requests` (num_classes, num_resources) are the kinds of pods, `counts` (num_classes,) how many there are of each. At an
-    instant, free amounts on nodes where a kind does not fit are lost to it; the share lost is averaged over the kinds that
-    ask for the resource, by their number, and over time. 0 while nothing is free.
+    `requests` (num_classes, num_resources) are the kinds of pods, `counts` (num_classes,) how many there are of each.
+    At an instant, free amounts on nodes where a kind does not fit are lost to it; the share lost is averaged over the
+    kinds that ask for the resource, by their number, and over time. 0 while nothing is free.
     """
     instants, weights = history.instants(NUM_CLASS_CELLS)
     num_resources = len(history.resources)
@@ -103,9 +103,9 @@ def fragmentation(history: LoadHistory, requests: NDArray[np.int64], counts: NDA
     asking = (requests > 0).astype(np.float64) * counts[:, None]  # (num_classes, num_resources)
     for request, asked in zip(requests, asking, strict=True):
         fits = np.ones(free.shape[1:], np.bool_)
-        for number in np.flatnonzero(request):
+        for number in np.flatnonzero(request).tolist():
             fits &= free[number] >= request[number]
-        for number in np.flatnonzero(asked):
+        for number in np.flatnonzero(asked).tolist():
             unusable = np.where(fits, 0.0, free[number]).sum(axis=1)
             share = np.divide(unusable, total[number], out=np.zeros_like(unusable), where=total[number] > 0)
             lost[number] += asked[number] * float(share @ weights)

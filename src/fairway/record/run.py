@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 
@@ -17,6 +17,9 @@ from fairway.record.errors import RecordError
 from fairway.record.run_file import open_run_file
 from fairway.record.schema import TABLES
 from fairway.record.table import Question, Table
+
+if TYPE_CHECKING:
+    from fairway.record.metrics import Metrics
 
 __all__ = ["Run"]
 
@@ -125,11 +128,11 @@ class Run:
                    any_value(n.is_unschedulable) AS is_unschedulable,
                    count(o.pod_id) AS num_pods{held}, any_value(n.pods) AS allocatable_pods{there}
             FROM nodes n LEFT JOIN occupancy o
-              ON o.node_id = n.node_id AND o.from_seconds <= $1 AND ($1 < o.to_seconds OR o.to_seconds IS NULL)
-            WHERE n.from_seconds <= $1 AND ($1 < n.to_seconds OR n.to_seconds IS NULL)
+              ON o.node_id = n.node_id AND o.from_seconds <= ? AND (? < o.to_seconds OR o.to_seconds IS NULL)
+            WHERE n.from_seconds <= ? AND (? < n.to_seconds OR n.to_seconds IS NULL)
             GROUP BY n.node_id, n.node ORDER BY n.node_id
             """,
-            at,
+            *(at, at, at, at),
         )
 
     def pods_on(self, node: str, at: float) -> Table:
@@ -156,3 +159,9 @@ class Run:
     def decisions_of(self, pod: str | int) -> Table:
         """The attempts for one pod, in order."""
         return self.decisions.where("pod_id = ?", self.pod(pod)["pod_id"])
+
+    def metrics(self) -> Metrics:
+        """What the run came to, in numbers."""
+        from fairway.record.metrics import measure  # noqa: PLC0415 - metrics are made of runs
+
+        return measure(self)

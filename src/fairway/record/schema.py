@@ -1,7 +1,7 @@
 """The tables of a run, by name, column and meaning.
 
 One definition serves all: `RunWriter` creates the tables from it and fills them in this order of columns, `Run` checks
-the version, `docs/run-schema.md` is `schema_markdown()`. Amounts of resources are columns of their own, added as
+the version, `schema_page` makes `docs/run-schema.md` of it. Amounts of resources are columns of their own, added as
 resources appear: `cpu_milli`, `memory_bytes`, `nvidia_com_gpu`; the table `resources` says which is which.
 Times are seconds of the run's clock.
 """
@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["SCHEMA_VERSION", "TABLES", "Column", "TableSchema", "amount_column", "schema_markdown", "unit_of"]
+__all__ = ["SCHEMA_VERSION", "TABLES", "Column", "TableSchema", "amount_column", "unit_of"]
 
 SCHEMA_VERSION: Final = 1
 """Raised when a table or column changes its name or meaning; a reader refuses versions it does not know."""
@@ -299,37 +299,3 @@ def amount_column(resource: str, taken: Collection[str]) -> str:
     return next(
         free for free in (name, *(f"{name}_{number}" for number in range(2, len(known) + 3))) if free not in known
     )
-
-
-def schema_markdown() -> str:
-    """`docs/run-schema.md`."""
-    parts = [OPENING]
-    for table in TABLES.values():
-        rows = "\n".join(
-            f"| `{column.name}` | {column.type} | {'yes' if column.is_nullable else ''} | {column.meaning} |"
-            for column in table.columns
-        )
-        if table.amounts:
-            rows += f"\n| `cpu_milli`, `memory_bytes`, ... | BIGINT | | one column a resource: {table.amounts} |"
-        order = table.order.replace("rowid", "as it happened")
-        parts.append(
-            f"## {table.name}\n\n{table.meaning}\n\nOrder of the rows: {order}.\n\n"
-            f"| column | type | may be null | meaning |\n|---|---|---|---|\n{rows}\n"
-        )
-    return "\n".join(parts)
-
-
-OPENING = f"""# The tables of a run
-
-A run is one DuckDB file. This is version {SCHEMA_VERSION} of its tables; `fairway.record.schema` defines them and this page is made
-from it. Open a run with `fairway.record.Run.open`, with the `duckdb` command, or export it to Parquet or CSV.
-
-- Times are seconds of the run's clock. Amounts are integers: cpu in thousandths, memory in bytes, other resources in whole units.
-- Each resource has a column of its own in `nodes`, `pods` and `occupancy`, added when the resource first appears; `resources`
-  names them.
-- Numbers (`pod_id`, `node_id`, `decision_id`, `template_id`) join the tables; names are repeated where people look for them.
-- Same scenario and seed: the same rows, except for columns that say they are measured.
-- While a run is being written its file is called `<name>.partial`. One that ended early is marked `complete = false` in
-  `meta`; of a writer that was killed the `.partial` file remains, which can be read too but lacks pods and intervals
-  that were open then.
-"""  # noqa: E501 - lines of a page

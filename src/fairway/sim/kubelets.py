@@ -1,8 +1,8 @@
 """The kubelets of all nodes: what happens to a pod after it is bound.
 
-In: pod and node events from the API server, `lose` and `revive` from the faults. Out: pods that are admitted or rejected,
-start after a latency, run for their time, succeed or fail, and end when their deletion is asked for. Each kubelet keeps
-its own books: it rejects what does not fit (as the real one does), whatever a scheduler believed.
+In: pod and node events from the API server, `lose` and `revive` from the faults. Out: pods that are admitted or
+rejected, start after a latency, run for their time, succeed or fail, and end when their deletion is asked for. Each
+kubelet keeps its own books: it rejects what does not fit (as the real one does), whatever a scheduler believed.
 """
 
 from __future__ import annotations
@@ -179,9 +179,7 @@ class Kubelets:
         resident = kubelet.residents[uid]
         if math.isfinite(resident.lifetime.seconds):
             phase = "Failed" if resident.lifetime.fails else "Succeeded"
-            resident.timer = self._api.timeline.after(
-                resident.lifetime.seconds, lambda: self._end(uid, kubelet, phase)
-            )
+            resident.timer = self._api.timeline.after(resident.lifetime.seconds, lambda: self._end(uid, kubelet, phase))
 
     def _terminate(self, pod: Pod, kubelet: Kubelet) -> None:
         """Its deletion was asked for: it ends soon."""

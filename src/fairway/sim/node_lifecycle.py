@@ -1,8 +1,8 @@
 """Nodes that come, go, are cordoned, drained and lost: the faults of a scenario, on Kubernetes' timeline.
 
-In: what should happen to which node (`apply`). Out: changes of node objects, and evictions. A node that goes dark is noticed
-after 50 s: it becomes NotReady and gets the unreachable taints; pods are evicted when their toleration of NoExecute ends,
-300 s later by default. Evictions on a drain honour disruption budgets and are retried.
+In: what should happen to which node (`apply`). Out: changes of node objects, and evictions. A node that goes dark is
+noticed after 50 s: it becomes NotReady and gets the unreachable taints; pods are evicted when their toleration of
+NoExecute ends, 300 s later by default. Evictions on a drain honour disruption budgets and are retried.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class NodeLifecycle:
 
     def apply(self, action: FaultAction, name: str, seconds: float | None = None) -> None:
         """One fault now; with `seconds`, undone after that time."""
-        self._writer.event(self._api.timeline.now(), "Node", name, action, "" if seconds is None else f"for {seconds:g} s")
+        words = "" if seconds is None else f"for {seconds:g} s"
+        self._writer.event(self._api.timeline.now(), "Node", name, action, words)
         getattr(self, f"_{action}")(name)
         undo: dict[str, FaultAction] = {"lose": "return", "cordon": "uncordon", "drain": "uncordon", "remove": "add"}
         if seconds is not None and action in undo:

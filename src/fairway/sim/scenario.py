@@ -1,9 +1,9 @@
 """Scenario files: a cluster, a workload, schedulers and what goes wrong, for `simulate` to run.
 
-In: a file, its text, or its plain values. Out: a `Scenario`, which gives the parts that run: `configurations`, `workload`,
-`faults`, `kubelet_settings`, `record_options`. `complete` fills in everything that was left open, so that its YAML runs
-identically from anywhere. Whatever is wrong is a `ScenarioError` that names file and field. Called by the command line, the
-library's `simulate` and the tests.
+In: a file, its text, or its plain values. Out: a `Scenario`, which gives the parts that run: `configurations`,
+`workload`, `faults`, `kubelet_settings`, `record_options`. `complete` fills in everything that was left open, so that
+its YAML runs identically from anywhere. Whatever is wrong is a `ScenarioError` that names file and field. Called by
+the command line, the library's `simulate` and the tests.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What must hold in a scenario besides its types.
 
-In: a decoded `ScenarioFile`. Out: a `Problem` for everything that makes no sense, with its field; configurations that are
-written in place are checked as kube-scheduler would check them. Nothing is read from disk here. Called by
+In: a decoded `ScenarioFile`. Out: a `Problem` for everything that makes no sense, with its field; configurations that
+are written in place are checked as kube-scheduler would check them. Nothing is read from disk here. Called by
 `decode_scenario`.
 """
 
@@ -14,9 +14,17 @@ from typing import Any, Final
 from fairway.cycle.config_fields import alternatives, shown
 from fairway.sim.scenario_faults import fault_problems
 from fairway.sim.scenario_fields import Problem
-from fairway.sim.scenario_file import API_VERSION, KIND, Config, ScenarioFile, ScenarioSpec, SchedulerSpec, WorkloadSource
-from fairway.sim.scenario_nodes import group_problems
+from fairway.sim.scenario_file import (
+    API_VERSION,
+    KIND,
+    Config,
+    ScenarioFile,
+    ScenarioSpec,
+    SchedulerSpec,
+    WorkloadSource,
+)
 from fairway.sim.scenario_schedulers import configure
+from fairway.trace import group_problems, spec_problems
 
 __all__ = ["SOURCES", "kind_problems", "profile_problem", "scenario_problems", "workload_paths"]
 
@@ -42,15 +50,26 @@ def scenario_problems(file: ScenarioFile) -> Iterator[Problem]:
     """Everything that is wrong with a file whose types are right."""
     spec = file.spec
     if file.metadata.name and not NAME.fullmatch(file.metadata.name):
-        yield Problem("metadata.name", f"{shown(file.metadata.name)} is no name: no spaces, no slashes, 200 letters at most")
+        yield Problem(
+            "metadata.name", f"{shown(file.metadata.name)} is no name: no spaces, no slashes, 200 letters at most"
+        )
     if spec.end is not None and spec.end <= 0:
         yield Problem("spec.end", "it ends before it begins; allowed: more than 0s")
-    yield from group_problems(spec.cluster.nodes, "spec.cluster.nodes")
+    yield from _node_problems(spec)
     for path, source in workload_paths(spec):
         yield from _source_problems(source, path)
     yield from _scheduler_problems(spec.schedulers)
     yield from _profile_problems(spec)
     yield from fault_problems(spec)
+
+
+def _node_problems(spec: ScenarioSpec) -> Iterator[Problem]:
+    for path, text in group_problems(spec.cluster.nodes, "spec.cluster.nodes"):
+        yield Problem(path, text)
+    for index, group in enumerate(spec.cluster.nodes):
+        for name, size in group.images.items():
+            if size.nanos < 0:
+                yield Problem(f'spec.cluster.nodes[{index}].images["{name}"]', f"must not be negative: {size}")
 
 
 def workload_paths(spec: ScenarioSpec) -> Iterator[tuple[str, WorkloadSource]]:
@@ -67,6 +86,9 @@ def _source_problems(source: WorkloadSource, path: str) -> Iterator[Problem]:
         yield Problem(path, f"says nothing that arrives; give one of {', '.join(SOURCES)}")
     elif len(given) > 1:
         yield Problem(path, f"has {' and '.join(given)}; make it a list of one each")
+    if source.synthetic is not None:
+        for field, text in spec_problems(source.synthetic, f"{path}.synthetic"):
+            yield Problem(field, text)
     if source.stop is not None and source.stop <= source.start:
         yield Problem(f"{path}.stop", f"it is not after start, which is {source.start:g}s")
 

@@ -47,8 +47,8 @@ def draw_faults(spec: ScenarioSpec, nodes: Sequence[Node], problems: list[Proble
         if not names:
             problems.append(_nobody(random, nodes, f"spec.randomFaults[{index}]"))
         until = spec.end if random.until is None else random.until
-        for name in names if until is not None else ():
-            drawn += _draw(random, name, float(until), (spec.seed, index, zlib.crc32(name.encode())))
+        for name in names:
+            drawn += _draw(random, name, float(until or 0), (spec.seed, index, zlib.crc32(name.encode())))
     return sorted(drawn, key=lambda fault: fault.time)
 
 

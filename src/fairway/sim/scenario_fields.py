@@ -1,14 +1,14 @@
 """Plain values to structs, strictly: every problem is found, and each names its field and says what is allowed.
 
-In: what a YAML or JSON file holds, and a struct type. Out: the struct, or None and a list of `Problem`s. It goes by the
-types alone, as msgspec sees them, so the options of trace readers are decoded like the scenario's own fields. Besides
-what JSON has it reads durations ("1h30m", or seconds) and quantities ("250m", "2Gi"). Called by `scenario`.
+In: what a YAML or JSON file holds, and a struct type. Out: the struct, or None and a list of `Problem`s. It goes by
+the types alone, as msgspec sees them, so the options of trace readers are decoded like the scenario's own fields.
+Besides what JSON has it reads durations ("1h30m", or seconds) and quantities ("250m", "2Gi"). Called by `scenario`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -61,7 +61,7 @@ def _shape(kind: type) -> inspect.Type:
     return inspect.type_info(kind)
 
 
-CUSTOM: Final = {
+CUSTOM: Final[dict[type, tuple[Callable[[Any], Any], str]]] = {
     Duration: (read_duration, 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'),
     Quantity: (parse_quantity, 'a quantity: a number, or text such as "250m" or "2Gi"'),
 }

@@ -1,10 +1,11 @@
 """The shape of a scenario file: apiVersion fairway.dev/v1alpha1, kind Scenario.
 
-Structs with the file's fields, their defaults and what they mean. `scenario_fields` decodes into them, `scenario_checks`
-says what the types cannot, `scenario_schema` publishes them. The options of trace readers are the readers' own structs,
-with the files to read added. Durations are seconds inside, "1h30m" or a number in the file.
+Structs with the file's fields, their defaults and what they mean. `scenario_fields` decodes into them,
+`scenario_checks` says what the types cannot, `scenario_schema` publishes them. The options of trace readers are the
+readers' own structs, with the files to read added. Durations are seconds inside, "1h30m" or a number in the file.
 """
 
+# ruff: noqa: RUF012 - msgspec gives each struct an empty dict of its own
 from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -12,14 +13,14 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from fairway.model import Quantity, parse_quantity
+from fairway.model import Quantity
 from fairway.model.scheduler_args import Duration
 from fairway.record import RecordOptions
 from fairway.record.options import Keep
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.node_lifecycle import FaultAction
 from fairway.sim.sim_scheduler import SchedulerSettings
-from fairway.trace import OpenbOptions, SwfOptions, SyntheticSpec
+from fairway.trace import NodeGroup, OpenbOptions, Racks, SwfOptions, SyntheticSpec
 
 __all__ = [
     "API_VERSION",
@@ -27,14 +28,12 @@ __all__ = [
     "ClusterSource",
     "Fault",
     "KubeletTimes",
-    "NodeGroup",
-    "NodeTaint",
+    "Nodes",
     "OpenbNodes",
     "OpenbPods",
     "Part",
     "Pause",
     "Policy",
-    "Racks",
     "RandomFault",
     "Recording",
     "ScenarioFile",
@@ -61,41 +60,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A piece of a scenario."""
 
 
-class NodeTaint(Part, frozen=True, kw_only=True):
-    """Keeps pods away that do not tolerate it."""
+class Nodes(NodeGroup, frozen=True, kw_only=True, rename="camel"):
+    """So many equal nodes."""
 
-    key: Annotated[str, Meta(description="The taint's name.")]
-    value: Annotated[str, Meta(description="Its value.")] = ""
-    effect: Annotated[
-        Literal["NoSchedule", "PreferNoSchedule", "NoExecute"], Meta(description="What it does to pods.")
-    ] = "NoSchedule"
-
-
-class Racks(Part, frozen=True, kw_only=True):
-    """Nodes as servers in racks, as labels fairway.dev/rack and fairway.dev/server."""
-
-    servers_per_rack: Annotated[Count, Meta(description="How many nodes share a rack; a zone never shares one.")] = 8
-
-
-class NodeGroup(Part, frozen=True, kw_only=True):
-    """Equal nodes."""
-
-    count: Annotated[Count, Meta(description="How many nodes.")] = 1
-    name: Annotated[str, Meta(description="What they are called; {} is the number, from 0.")] = "n-{}"
-    cpu: Annotated[Quantity, Meta(description="CPUs for pods, on each.")] = parse_quantity("32")
-    memory: Annotated[Quantity, Meta(description="Memory for pods, on each.")] = parse_quantity("128Gi")
-    pods: Annotated[int, Meta(ge=0, le=2**31 - 1, description="How many pods each can hold.")] = 110
-    resources: Annotated[
-        dict[str, Quantity], Meta(description="What else each has, such as nvidia.com/gpu or ephemeral-storage.")
-    ] = {}
-    labels: Annotated[dict[str, str], Meta(description="Labels of each, besides hostname, zone and rack.")] = {}
-    taints: Annotated[tuple[NodeTaint, ...], Meta(description="Taints of each.")] = ()
-    images: Annotated[dict[str, Quantity], Meta(description="Images on its disk from the start, with sizes.")] = {}
-    zones: Annotated[
-        Annotated[int, Meta(ge=0, le=10_000)] | tuple[str, ...],
-        Meta(description="In how many zones (zone-0, ...) they stand, in equal parts, or these zones' names. 0: none."),
-    ] = 0
-    racks: Annotated[Racks | None, Meta(description="Put them into racks. Without: no racks.")] = None
+    images: Annotated[dict[str, Quantity], Meta(description="Images on their disks from the start, with sizes.")] = {}
     joins: Annotated[Duration, Meta(description="When they join the cluster; 0: there from the start.")] = Duration(0)
 
 
@@ -108,7 +76,7 @@ class OpenbNodes(Part, frozen=True, kw_only=True):
 class ClusterSource(Part, frozen=True, kw_only=True):
     """The nodes, and what is there at the start. Several of these add up."""
 
-    nodes: Annotated[tuple[NodeGroup, ...], Meta(description="Groups of equal nodes, generated.")] = ()
+    nodes: Annotated[tuple[Nodes, ...], Meta(description="Groups of equal nodes, generated.")] = ()
     files: Annotated[tuple[str, ...], Meta(description="Manifests: files, or directories of them.")] = ()
     snapshot: Annotated[
         tuple[str, ...], Meta(description="What kubectl get ... -o json or -o yaml gave; pods on nodes keep running.")
@@ -132,19 +100,15 @@ class SwfLog(SwfOptions, frozen=True, kw_only=True, rename="camel"):
 class WorkloadSource(Part, frozen=True, kw_only=True):
     """What arrives: exactly one of files, synthetic, swf, openb; the other fields change it, in this order."""
 
-    files: Annotated[
-        tuple[str, ...], Meta(description="Manifests; fairway.dev/arrival says when, 0 without it.")
-    ] = ()
+    files: Annotated[tuple[str, ...], Meta(description="Manifests; fairway.dev/arrival says when, 0 without it.")] = ()
     synthetic: Annotated[SyntheticSpec | None, Meta(description="Drawn from the seed.")] = None
     swf: Annotated[SwfLog | None, Meta(description="A log of an HPC cluster.")] = None
     openb: Annotated[OpenbPods | None, Meta(description="Pods of the openb trace.")] = None
-    start: Annotated[
-        Duration, Meta(description="Leave out what arrives before; this becomes the beginning.")
-    ] = Duration(0)
+    start: Annotated[Duration, Meta(description="Leave out what arrives before; this becomes the beginning.")] = (
+        Duration(0)
+    )
     stop: Annotated[Duration | None, Meta(description="Leave out what arrives from then on. Without: nothing.")] = None
-    limit: Annotated[
-        Annotated[int, Meta(ge=0)] | None, Meta(description="Only so many arrivals. Without: all.")
-    ] = None
+    limit: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="Only so many arrivals. Without: all.")] = None
     copies: Annotated[Count, Meta(description="Each arrival comes so many times.")] = 1
     time_scale: Annotated[Factor, Meta(description="Multiplies times of arrival; 0.5 is twice the load.")] = 1.0
     duration_scale: Annotated[Factor, Meta(description="Multiplies how long pods run.")] = 1.0
@@ -246,14 +210,11 @@ class ScenarioMeta(Part, frozen=True, kw_only=True):
 class ScenarioSpec(Part, frozen=True, kw_only=True):
     """The whole simulation."""
 
-    seed: Annotated[
-        int, Meta(ge=0, le=2**63 - 1, description="Everything left to chance follows from it.")
-    ] = 0
-    end: Annotated[
-        Duration | None, Meta(description="When it stops. Without: when nothing is left to do.")
-    ] = None
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="Everything left to chance follows from it.")] = 0
+    end: Annotated[Duration | None, Meta(description="When it stops. Without: when nothing is left to do.")] = None
     strict: Annotated[
-        bool, Meta(description="A line or object that makes no sense stops everything; otherwise it is skipped and told.")
+        bool,
+        Meta(description="A line or object that makes no sense stops everything; otherwise it is skipped and told."),
     ] = False
     cluster: Annotated[ClusterSource, Meta(description="Nodes and what is there at the start.")] = ClusterSource()
     workload: Annotated[

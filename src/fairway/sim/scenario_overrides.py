@@ -1,7 +1,7 @@
 """What the command line changes in a scenario: other nodes, another workload, policy, seed or end.
 
-In: a `ScenarioFile` and `Overrides`. Out: the file as if it had been written so. Paths given here begin where the user is,
-not where the scenario is; what a file is (manifests, SWF, openb) is told by its name. Called by
+In: a `ScenarioFile` and `Overrides`. Out: the file as if it had been written so. Paths given here begin where the
+user is, not where the scenario is; what a file is (manifests, SWF, openb) is told by its name. Called by
 `Scenario.with_overrides`.
 """
 
@@ -17,6 +17,7 @@ from fairway.cycle.config_fields import shown
 from fairway.sim.scenario_fields import Problem, ScenarioError, read_duration
 from fairway.sim.scenario_file import (
     ClusterSource,
+    Nodes,
     OpenbNodes,
     OpenbPods,
     ScenarioFile,
@@ -25,7 +26,6 @@ from fairway.sim.scenario_file import (
     SwfLog,
     WorkloadSource,
 )
-from fairway.sim.scenario_nodes import scale_groups
 from fairway.sim.scenario_paths import absolute_cluster, absolute_source
 
 __all__ = ["Overrides", "overridden"]
@@ -80,9 +80,9 @@ def _cluster(spec: ScenarioSpec, nodes: int | Paths) -> ClusterSource:
     if isinstance(nodes, int):
         if nodes < 1:
             raise _wrong("nodes", f"{nodes} is out of range; allowed: 1 or more, or a file of nodes")
-        if not cluster.nodes:
+        if not sum(group.count for group in cluster.nodes):
             raise _wrong("nodes", "the scenario generates no nodes (spec.cluster.nodes) that could be more or fewer")
-        return msgspec.structs.replace(cluster, nodes=scale_groups(cluster.nodes, nodes))
+        return msgspec.structs.replace(cluster, nodes=_scaled(cluster.nodes, nodes))
     files = _texts(nodes)
     tables = [file for file in files if _is_like(file, ".csv")]
     if len(tables) > 1:
@@ -90,6 +90,20 @@ def _cluster(spec: ScenarioSpec, nodes: int | Paths) -> ClusterSource:
     others = tuple(file for file in files if file not in tables)
     openb = OpenbNodes(nodes=tables[0]) if tables else None
     return absolute_cluster(ClusterSource(files=others, openb=openb, racks=cluster.racks), "")
+
+
+def _scaled(groups: tuple[Nodes, ...], total: int) -> tuple[Nodes, ...]:
+    """The groups with `total` nodes in all, in the same proportions; a group may vanish."""
+    before = sum(group.count for group in groups)
+    scaled = []
+    seen = taken = 0
+    for group in groups:
+        seen += group.count
+        count = seen * total // before - taken
+        taken += count
+        if count:
+            scaled.append(msgspec.structs.replace(group, count=count))
+    return tuple(scaled)
 
 
 def _workload(paths: Paths) -> tuple[WorkloadSource, ...]:

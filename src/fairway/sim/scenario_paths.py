@@ -1,7 +1,7 @@
 """The files that a scenario speaks of, by their absolute paths.
 
-In: a `ScenarioSpec` and the folder its relative paths begin at. Out: the same with absolute paths, which means the same
-wherever it is written. Called by `complete` and for paths given on the command line, which begin where one is.
+In: a `ScenarioSpec` and the folder its relative paths begin at. Out: the same with absolute paths, which means the
+same wherever it is written. Called by `complete` and for paths given on the command line, which begin where one is.
 """
 
 from __future__ import annotations

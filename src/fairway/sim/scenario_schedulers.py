@@ -2,8 +2,8 @@
 
 In: `SchedulerSpec`s, whose config is a file, written in place, or absent, and the policy to use for the first. Out:
 `ConfiguredScheduler`s. A profile that says no schedulerName serves the scheduler's name; one that says no seed gets
-one that follows from the scenario's. Problems within a config are told with the path of the field that holds it. Called by
-`Scenario.configurations`, `decode_scenario` (to check) and `complete` (to write configs in place).
+one that follows from the scenario's. Problems within a config are told with the path of the field that holds it.
+Called by `Scenario.configurations`, `decode_scenario` (to check) and `complete` (to write configs in place).
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def plain_config(config: Config, name: str, folder: str, at: tuple[str, list[Pro
     if isinstance(config, str) and not isinstance(plain, Mapping):
         problems.append(Problem(path, f"{config}: not a {KIND}"))
         return None
-    whole = {"apiVersion": API_VERSION, "kind": KIND} if not isinstance(config, str) else {}
+    whole: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND} if not isinstance(config, str) else {}
     whole |= plain or {}
-    profiles = whole.get("profiles") or [{}]
+    profiles: Any = whole.get("profiles") or [{}]
     if isinstance(profiles, list) and len(profiles) == 1 and isinstance(profiles[0], Mapping):
         if profiles[0].get("schedulerName") is None:
             profiles = [{"schedulerName": name, **{k: v for k, v in profiles[0].items() if k != "schedulerName"}}]

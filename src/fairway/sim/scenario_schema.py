@@ -1,15 +1,19 @@
 """The JSON Schema of scenario files, made from their types.
 
 Out: `json_schema()`, published as docs/scenario.schema.json, for editors and other tools. `python -m
-fairway.sim.scenario_schema` prints it. It says what the types say: names, kinds of values, bounds, defaults; what else has
-to hold is checked when a scenario is read.
+fairway.sim.scenario_schema` prints it. It says what the types say: names, kinds of values, bounds, defaults; what
+else has to hold is checked when a scenario is read.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect as python
 import json
 import sys
+import textwrap
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -90,14 +94,29 @@ def _collect(shape: inspect.Type, structs: dict[str, inspect.StructType]) -> Non
 
 def _struct(shape: inspect.StructType) -> dict[str, Any]:
     tag = {shape.tag_field: {"const": shape.tag}} if shape.tag_field else {}
+    words = _words(shape.cls)
+    fields = {field.encode_name: {**words.get(field.name, {}), **_field(field)} for field in shape.fields}
     schema: dict[str, Any] = {
         "type": "object",
-        "description": (shape.cls.__doc__ or "").strip(),
-        "properties": {**tag, **{field.encode_name: _field(field) for field in shape.fields}},
+        "description": " ".join((shape.cls.__doc__ or "").split()),
+        "properties": {**tag, **fields},
         "additionalProperties": False,
     }
     needed = [*tag, *(field.encode_name for field in shape.fields if field.required)]
     return {**schema, "required": needed} if needed else schema
+
+
+def _words(kind: type) -> dict[str, dict[str, str]]:
+    """What trace readers say about their options, in the text behind each."""
+    words = {}
+    for each in reversed(kind.__mro__):
+        if not each.__module__.startswith("fairway."):
+            continue
+        (body,) = ast.parse(textwrap.dedent(python.getsource(each))).body
+        for field, text in pairwise(body.body if isinstance(body, ast.ClassDef) else ()):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                words[ast.unparse(field.target)] = {"description": " ".join(str(text.value.value).split())}
+    return words
 
 
 def _field(field: inspect.Field) -> dict[str, Any]:
@@ -121,6 +140,11 @@ def _schema(shape: inspect.Type) -> dict[str, Any]:
             return {"type": "array", "items": _schema(shape.item_type)}
         case inspect.DictType():
             return {"type": "object", "additionalProperties": _schema(shape.value_type)}
+    return _leaf(shape)
+
+
+def _leaf(shape: inspect.Type) -> dict[str, Any]:
+    match shape:
         case inspect.LiteralType():
             return {"enum": list(shape.values)}
         case inspect.CustomType():

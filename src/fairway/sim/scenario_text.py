@@ -1,8 +1,9 @@
 """A scenario as text: YAML that reads back as the same scenario.
 
-In: the structs of `scenario_file`. Out: plain values, or YAML. Everything is written, defaults too; left out are fields
-that are absent (null) and empty lists and mappings. Durations are written as people write them ("1h30m") and
-exactly. Called by `Scenario` for `--print-scenario`, for what a run keeps of its scenario, and for the schema's defaults.
+In: the structs of `scenario_file`. Out: plain values, or YAML. Everything is written, defaults too; left out are
+fields that are absent (null) and empty lists and mappings. Durations are written as people write them ("1h30m") and
+exactly. Called by `Scenario` for `--print-scenario`, for what a run keeps of its scenario, and for the schema's
+defaults.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import yaml
 from fairway.model import Quantity
 from fairway.model.scheduler_args import Duration, parse_duration
 
-__all__ = ["duration_text", "plain_values", "yaml_text"]
+__all__ = ["default_of", "duration_text", "plain_values", "yaml_text"]
 
 
 def duration_text(seconds: float) -> str | float:
@@ -39,10 +40,10 @@ def plain_values(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         config = value.__struct_config__
         plain = {config.tag_field: config.tag} if config.tag_field else {}
-        for name, field in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
-            part = plain_values(getattr(value, name))
-            if part is not None and part not in ([], {}):
-                plain[field] = part
+        for field in msgspec.structs.fields(value):
+            part = getattr(value, field.name)
+            if part is not None and not (part in ("", (), {}) and part == default_of(field)):
+                plain[field.encode_name] = plain_values(part)
         return plain
     if isinstance(value, Duration):
         return duration_text(value)
@@ -53,6 +54,11 @@ def plain_values(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: plain_values(part) for key, part in value.items()}
     return value
+
+
+def default_of(field: msgspec.structs.FieldInfo) -> Any:
+    """What the field is when the file says nothing; NODEFAULT if it has to."""
+    return field.default_factory() if field.default_factory is not msgspec.NODEFAULT else field.default
 
 
 class _Dumper(yaml.SafeDumper):

@@ -1,66 +1,67 @@
 """A scenario's cluster and workload, read and put together.
 
-In: `ClusterSource` and `WorkloadSource`s, the folder their paths begin at, the seed. Out: one `Workload`: the nodes, what is
-there at the start, and arrivals in order of time. Manifests of the cluster and of the workload are read together, so
-that pods find their priority classes and nothing is there twice. What cannot be read is a `ScenarioError`. Called by
-`Scenario.workload`.
+In: `ClusterSource` and `WorkloadSource`s, the folder their paths begin at, the seed. Out: one `Workload`: the nodes,
+what is there at the start, and arrivals in order of time. Manifests of the cluster and of the workload are read
+together, so that pods find their priority classes and nothing is there twice. What cannot be read is a
+`ScenarioError`. Called by `Scenario.workload`.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
 import msgspec
 import numpy as np
 
-from fairway.model import DecodeError, Node
+from fairway.model import ContainerImage, DecodeError, Node, PriorityClass, Quantity
 from fairway.sim.scenario_checks import workload_paths
 from fairway.sim.scenario_fields import Problem, ScenarioError
-from fairway.sim.scenario_file import NodeGroup, Racks, ScenarioSpec, WorkloadSource
-from fairway.sim.scenario_nodes import build_nodes
+from fairway.sim.scenario_file import Nodes, ScenarioSpec, WorkloadSource
 from fairway.trace import (
     RACK,
     Arrival,
+    Progress,
+    Racks,
     Workload,
     assign_racks,
     combine,
+    make_nodes,
     read_manifests,
     read_openb,
     read_snapshot,
     read_swf,
     synthetic,
 )
-from fairway.trace.text_file import Progress
 
 __all__ = ["build_workload"]
 
-Reading = tuple[str, Callable[[Progress | None], Workload]]
-"""The field that says what to read, and how to read it."""
-
-UNCHANGED: Final = ("start", "stop", "limit", "copies", "time_scale", "duration_scale", "delay")
+Read = Callable[[Progress | None], Workload]
+CHANGES: Final = ("start", "stop", "limit", "copies", "time_scale", "duration_scale", "delay")
+AS_IT_IS: Final = WorkloadSource()
 
 
 def build_workload(
     spec: ScenarioSpec, name: str, source: str, folder: str, progress: Progress | None = None
 ) -> Workload:
     """Everything the scenario speaks of; `progress` is told parts that add up to 1."""
-    readings = list(_readings(spec, folder))
+    sources = _Sources(spec, folder)
+    readings = list(sources.readings())
     part = None if progress is None else lambda amount: progress(amount / len(readings))
-    path = "spec"
-    parts = []
+    for path, read in readings:
+        try:
+            sources.parts.append(read(part))
+        except DecodeError as error:
+            inside = bool(error.field) and not error.source  # about an option, not about a file
+            problem = Problem(f"{path}.{error.field}", error.problem) if inside else Problem(path, str(error))
+            raise ScenarioError(source, [problem]) from error
     try:
-        for path, read in readings:
-            parts.append(read(part))
-        path = "spec"
-        whole = combine([*parts, Workload(name="")], name=name)
+        whole = combine([*sources.parts, Workload(name="", num_arrivals=0)], name=name)
     except DecodeError as error:
-        inside = f"{path}.{error.field}" if error.field and not error.source else ""
-        problem = Problem(inside or path, error.problem if inside else str(error))
-        raise ScenarioError(source, [problem]) from error
+        raise ScenarioError(source, [Problem("spec", str(error))]) from error
     if not whole.nodes and not any(group.joins for group in spec.cluster.nodes):
         wanted = "give nodes, files or a snapshot with nodes, or openb"
         raise ScenarioError(source, [Problem("spec.cluster", f"there is no node; {wanted}")])
@@ -69,54 +70,71 @@ def build_workload(
     return whole
 
 
-def _readings(spec: ScenarioSpec, folder: str) -> Iterator[Reading]:
-    cluster, strict = spec.cluster, spec.strict
+class _Sources:
+    """What is to be read, each with the field that says so, in the order in which later ones need earlier ones."""
 
-    def paths(files: tuple[str, ...]) -> list[str]:
-        return [os.path.join(folder, file) for file in files]  # noqa: PTH118 - texts, as people wrote them
+    def __init__(self, spec: ScenarioSpec, folder: str) -> None:
+        self.spec = spec
+        self.folder = folder
+        self.parts: list[Workload] = []  # what has been read so far
 
-    if cluster.nodes:
-        yield "spec.cluster.nodes", lambda _: _generated(cluster.nodes)
-    if cluster.snapshot:
-        yield "spec.cluster.snapshot", lambda told: read_snapshot(paths(cluster.snapshot), strict=strict, progress=told)
-    if cluster.openb is not None:
-        (nodes,) = paths((cluster.openb.nodes,))
-        yield "spec.cluster.openb", lambda told: read_openb(nodes, strict=strict, progress=told)
-    sources = list(workload_paths(spec))
-    together = [source for _, source in sources if source.files and _is_unchanged(source)]
-    if files := [*cluster.files, *(file for source in together for file in source.files)]:
-        field = "spec.cluster.files" if cluster.files else "spec.workload"
-        yield field, lambda told: read_manifests(paths(tuple(files)), strict=strict, progress=told)
-    for index, (path, source) in enumerate(sources):
-        if source not in together:
-            yield _reading(source, path, paths, spec, index)
+    def readings(self) -> Iterator[tuple[str, Read]]:
+        cluster = self.spec.cluster
+        if cluster.nodes:
+            yield "spec.cluster.nodes", lambda _: _generated(cluster.nodes)
+        if cluster.snapshot:
+            yield "spec.cluster.snapshot", self._snapshot
+        if cluster.openb is not None:
+            yield "spec.cluster.openb", self._openb_nodes
+        together = list(cluster.files)
+        apart = []
+        for index, (path, source) in enumerate(workload_paths(self.spec)):
+            if source.files and all(getattr(source, name) == getattr(AS_IT_IS, name) for name in CHANGES):
+                together += source.files
+            else:
+                apart.append(self._reading(path, source, index))
+        if together:
+            field = "spec.cluster.files" if cluster.files else "spec.workload"
+            yield field, lambda told: self._manifests(together, told)
+        yield from apart
 
+    def _reading(self, path: str, source: WorkloadSource, index: int) -> tuple[str, Read]:
+        kind = next(name for name in ("synthetic", "swf", "openb", "files") if getattr(source, name))
+        read = getattr(self, f"_read_{kind}")
+        return f"{path}.{kind}", lambda told: _changed(read(source, index, told), source)
 
-def _reading(
-    source: WorkloadSource, path: str, paths: Callable[[tuple[str, ...]], list[str]], spec: ScenarioSpec, index: int
-) -> Reading:
-    strict = spec.strict
-    read: Callable[[Progress | None], Workload]
-    if source.synthetic is not None:
-        wanted, path = source.synthetic, f"{path}.synthetic"
-        seed = np.random.SeedSequence((zlib.crc32(b"workload"), spec.seed, index)).generate_state(1, np.uint32)
-        read = lambda _: synthetic(wanted, int(seed[0]))  # noqa: E731
-    elif source.swf is not None:
-        log, path = source.swf, f"{path}.swf"
-        read = lambda told: read_swf(paths((log.file,))[0], log, strict=strict, progress=told)  # noqa: E731
-    elif source.openb is not None:
-        pods, path = source.openb, f"{path}.openb"
-        read = lambda told: read_openb(  # noqa: E731
-            None, paths((pods.pods,))[0], pods, strict=strict, progress=told
-        )
-    else:
-        path = f"{path}.files"
-        read = lambda told: read_manifests(paths(source.files), strict=strict, progress=told)  # noqa: E731
-    return path, lambda told: _changed(read(told), source)
+    def _read_synthetic(self, source: WorkloadSource, index: int, _: Progress | None) -> Workload:
+        assert source.synthetic is not None
+        state = np.random.SeedSequence((zlib.crc32(b"workload"), self.spec.seed, index)).generate_state(1)
+        things = (thing for part in self.parts for thing in part.objects)
+        classes = {thing.metadata.name: thing for thing in things if isinstance(thing, PriorityClass)}
+        return synthetic(source.synthetic, int(state[0]), priority_classes=classes)
 
+    def _read_swf(self, source: WorkloadSource, _: int, told: Progress | None) -> Workload:
+        assert source.swf is not None
+        return read_swf(self._path(source.swf.file), source.swf, strict=self.spec.strict, progress=told)
 
-def _is_unchanged(source: WorkloadSource) -> bool:
-    return all(getattr(source, name) == getattr(WorkloadSource(), name) for name in UNCHANGED)
+    def _read_openb(self, source: WorkloadSource, _: int, told: Progress | None) -> Workload:
+        assert source.openb is not None
+        pods = self._path(source.openb.pods)
+        return read_openb(None, pods, source.openb, strict=self.spec.strict, progress=told)
+
+    def _read_files(self, source: WorkloadSource, _: int, told: Progress | None) -> Workload:
+        return self._manifests(source.files, told)
+
+    def _manifests(self, files: Iterable[str], told: Progress | None) -> Workload:
+        return read_manifests([self._path(file) for file in files], strict=self.spec.strict, progress=told)
+
+    def _snapshot(self, told: Progress | None) -> Workload:
+        files = [self._path(file) for file in self.spec.cluster.snapshot]
+        return read_snapshot(files, strict=self.spec.strict, progress=told)
+
+    def _openb_nodes(self, told: Progress | None) -> Workload:
+        assert self.spec.cluster.openb is not None
+        return read_openb(self._path(self.spec.cluster.openb.nodes), strict=self.spec.strict, progress=told)
+
+    def _path(self, file: str) -> str:
+        return file if file == "-" else os.path.join(self.folder, file)  # noqa: PTH118 - as people wrote it
 
 
 def _changed(workload: Workload, source: WorkloadSource) -> Workload:
@@ -131,16 +149,28 @@ def _changed(workload: Workload, source: WorkloadSource) -> Workload:
     return workload.delayed(float(source.delay)) if source.delay else workload
 
 
-def _generated(groups: tuple[NodeGroup, ...]) -> Workload:
+def _generated(groups: tuple[Nodes, ...]) -> Workload:
     nodes: list[Node] = []
     late: list[Arrival] = []
     for group in groups:
-        made = build_nodes(group)
-        if group.racks is not None:
-            made = _in_racks(made, group.racks)
+        made = [_with_images(node, group.images) for node in make_nodes([group])]
         if group.joins:
             late += [Arrival(float(group.joins), node) for node in made]
         else:
             nodes += made
     late.sort(key=lambda arrival: arrival.time)
     return Workload(name="nodes", nodes=nodes, arrivals=late, num_arrivals=len(late))
+
+
+def _with_images(node: Node, sizes: Mapping[str, Quantity]) -> Node:
+    if not sizes:
+        return node
+    images = tuple(ContainerImage(names=(name,), size_bytes=size.value) for name, size in sizes.items())
+    return msgspec.structs.replace(node, status=msgspec.structs.replace(node.status, images=images))
+
+
+def _in_racks(nodes: list[Node], racks: Racks) -> list[Node]:
+    """Nodes that stand in no rack yet are put into racks, in place of themselves."""
+    homeless = [node for node in nodes if RACK not in node.metadata.labels]
+    placed = {node.metadata.name: node for node in assign_racks(homeless, racks.servers_per_rack)}
+    return [placed.get(node.metadata.name, node) for node in nodes]

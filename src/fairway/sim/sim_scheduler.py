@@ -1,8 +1,8 @@
 """A scheduler in the simulated world: the real one, with its own speed and its own, possibly late, view.
 
-In: API server events, `view_delay` seconds late. Out: bindings, evictions and reports, to the API server and the recorder.
-Each attempt takes `decision_latency` seconds of virtual time, so a slow scheduler falls behind; while paused it does
-nothing at all. This is `fairway.scheduler.World` for a `fairway.scheduler.Scheduler`.
+In: API server events, `view_delay` seconds late. Out: bindings, evictions and reports, to the API server and the
+recorder. Each attempt takes `decision_latency` seconds of virtual time, so a slow scheduler falls behind; while
+paused it does nothing at all. This is `fairway.scheduler.World` for a `fairway.scheduler.Scheduler`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """One simulation: a scenario's parts put together, and run.
 
-In: a `Plan`: nodes and objects that are there, arrivals in order of time, schedulers, faults. Out: a `Result`, and, through
-the writer, a recorded run. Arrivals are taken from their iterator one by one, so a million pods need no memory but their
-own. Without an end, the simulation stops when nothing more can happen: all that is left are pods nobody can place.
+In: a `Plan`: nodes and objects that are there, arrivals in order of time, schedulers, faults. Out: a `Result`, and,
+through the writer, a recorded run. Arrivals are taken from their iterator one by one, so a million pods need no
+memory but their own. Without an end, the simulation stops when nothing more can happen: all that is left are pods
+nobody can place.
 """
 
 from __future__ import annotations
@@ -120,12 +121,14 @@ class Simulation:
             self._create(thing)
         for fault in self.plan.faults:
             self.timeline.at(
-                fault.at, lambda fault=fault: self.lifecycle.apply(fault.action, fault.node, fault.seconds)  # type: ignore[misc]
+                fault.at,
+                lambda fault=fault: self.lifecycle.apply(fault.action, fault.node, fault.seconds),  # type: ignore[misc]
             )
         for scheduler, each in zip(self.schedulers, self.plan.schedulers, strict=True):
             for pause in each.pauses:
                 self.timeline.at(
-                    pause.at, lambda which=scheduler, pause=pause: which.pause(pause.seconds)  # type: ignore[misc]
+                    pause.at,
+                    lambda which=scheduler, pause=pause: which.pause(pause.seconds),  # type: ignore[misc]
                 )
         self._await_next_arrival()
 

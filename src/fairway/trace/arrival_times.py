@@ -113,7 +113,8 @@ def _even_times(pattern: ArrivalPattern, generator: np.random.Generator, mass: f
         indices = np.arange(first, first + number)
         first += number
         if isinstance(pattern, Even):
-            yield indices / pattern.rate if pattern.rate is not None else indices * (mass / (count or 1))
+            gap = 1 / pattern.rate if pattern.rate is not None else mass / (count or 1)
+            yield np.asarray(indices * gap, np.float64)
         elif pattern.rate is not None:
             steps = reached + np.cumsum(generator.standard_exponential(number)) / pattern.rate
             reached = float(steps[-1])

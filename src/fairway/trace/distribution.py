@@ -78,7 +78,7 @@ def problems_of(value: Distributed, read: Read, field: str) -> Iterator[Problem]
     if isinstance(value, Choices):
         yield from _choice_problems(value, read, field)
         return
-    found = []
+    found: list[Problem] = []
     for name in value.__struct_fields__:
         part = getattr(value, name)
         if part is not None and name != "sigma":
@@ -164,4 +164,5 @@ class Sampler:
 def choose(generator: np.random.Generator, weights: tuple[float, ...], number: int) -> NDArray[np.intp]:
     """So many indices, each as likely as its weight says: an array of shape (number,)."""
     edges = np.cumsum(weights)
-    return np.searchsorted(edges, generator.random(number) * edges[-1], side="right").clip(max=len(weights) - 1)
+    chosen: NDArray[np.intp] = np.searchsorted(edges, generator.random(number) * edges[-1], side="right")
+    return np.minimum(chosen, len(weights) - 1)

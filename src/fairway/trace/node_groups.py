@@ -21,11 +21,13 @@ from fairway.model import (
     Taint,
     default_object,
     dns_subdomain_problem,
+    label_key_problem,
+    label_value_problem,
     parse_quantity,
     validate_object,
 )
 from fairway.trace.distribution import Problem
-from fairway.trace.topology import assign_racks
+from fairway.trace.topology import RACK, assign_racks
 
 __all__ = ["NodeGroup", "NodeTaint", "Racks", "group_problems", "make_nodes"]
 
@@ -70,10 +72,14 @@ def make_nodes(groups: Sequence[NodeGroup], field: str = "") -> list[Node]:
     """The nodes of all groups, in order; `DecodeError` names the first field that is wrong."""
     for path, problem in group_problems(groups, field):
         raise DecodeError(problem, field=path)
-    nodes = []
+    nodes: list[Node] = []
+    num_racks = 0
     for group in groups:
         made = list(_nodes(group))
-        nodes += assign_racks(made, group.racks.servers_per_rack, prefix=_rack_prefix(group)) if group.racks else made
+        if group.racks is not None:
+            made = assign_racks(made, group.racks.servers_per_rack, num_racks)
+            num_racks += len({node.metadata.labels[RACK] for node in made})
+        nodes += made
     return nodes
 
 
@@ -89,6 +95,9 @@ def group_problems(groups: Sequence[NodeGroup], field: str = "") -> Iterator[Pro
             wrong.append((f"{path}.name", "must have {} once, for a number, since there are several nodes"))
         elif problem := dns_subdomain_problem(group.name.replace("{}", "0")):
             wrong.append((f"{path}.name", problem))
+        for key, text in group.labels.items():
+            if problem := label_key_problem(key) or label_value_problem(text):
+                wrong.append((f"{path}.labels[{key!r}]", problem))
         if names.setdefault(group.name, index) != index:
             wrong.append((f"{path}.name", f"{group.name!r} is the name of nodes of [{names[group.name]}] already"))
         yield from wrong
@@ -118,8 +127,3 @@ def _nodes(group: NodeGroup) -> Iterator[Node]:
         node = default_object(Node(metadata=ObjectMeta(name=name, labels=labels), spec=spec, status=status))
         assert isinstance(node, Node)
         yield node
-
-
-def _rack_prefix(group: NodeGroup) -> str:
-    """Racks of different groups have different names: they begin with what their nodes' names begin with."""
-    return group.name.split("{}")[0].rstrip("-.") + "-rack-" if group.name.split("{}")[0].rstrip("-.") else "rack-"

@@ -44,7 +44,7 @@ LONG_AGO: Final = dt.datetime(1, 1, 1, tzinfo=dt.UTC)
 def read_snapshot(
     paths: Paths, *, pending: bool = True, strict: bool = False, progress: Progress | None = None
 ) -> Workload:
-    """Read a cluster; without `pending` only what is on nodes. What makes no sense is a problem, or an error if strict."""
+    """Read a cluster; without `pending` only what is on nodes. What makes no sense is a problem, or an error."""
     problems = Problems(strict=strict)
     loaded, others = read_objects(paths, problems, progress)
     things = [one.object for one in _sound(_completed(loaded), problems)]

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.model import Container, DecodeError, Pod, PriorityClass, Quantity, ResourceRequirements, parse_quantity
+from fairway.model import DecodeError, Pod, PriorityClass, Quantity, ResourceRequirements, parse_quantity
 from fairway.trace.annotations import DURATION, FAIL_PROBABILITY, GANG, GANG_SIZE, USER, seconds_text
 from fairway.trace.arrival_times import arrival_times
 from fairway.trace.distribution import Sampler, choose
@@ -24,6 +24,7 @@ from fairway.trace.workload import Arrival, Arrivals, Workload
 
 __all__ = ["synthetic"]
 
+MAX_GANG = 1_000_000
 TEMPLATES = 4096  # kept at once; sizes that are drawn freely may be more
 
 
@@ -102,7 +103,7 @@ def _batches(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator[
             for row, size in zip(rows.tolist(), zip(*drawn, strict=True), strict=bool(drawn)):
                 sizes[row] = size
             durations[rows] = one.duration.draw(picks, num_rows)
-            gangs[rows] = np.maximum(one.gang.draw(picks, num_rows), 1)
+            gangs[rows] = np.clip(one.gang.draw(picks, num_rows), 1, MAX_GANG)
             if one.user_weights:
                 users[rows] = choose(picks, one.user_weights, num_rows)
         yield _Batch(times, chosen, gangs, durations, users, sizes)
@@ -138,7 +139,7 @@ def _quantity(name: str, amount: int) -> Quantity:
 
 def _sized(pod: Pod, amounts: Mapping[str, Quantity]) -> Pod:
     """The pod with these requests in its first container; amounts of extended resources are limits too."""
-    first, *others = pod.spec.containers or (Container(name="main"),)
+    first, *others = pod.spec.containers
     own = first.resources
     extended = {name: amount for name, amount in amounts.items() if "/" in name}
     resources = ResourceRequirements(

@@ -14,22 +14,34 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from fairway.model import (
+    Container,
     DecodeError,
     Pod,
     PodTemplateSpec,
     convert,
+    default_pod,
     dns_label_problem,
     dns_subdomain_problem,
     label_key_problem,
     label_value_problem,
     parse_quantity,
+    validate_object,
 )
 from fairway.model.explain import explain
 from fairway.trace.annotations import check_annotations, parse_seconds
 from fairway.trace.arrival_times import ArrivalPattern, pattern_problems
-from fairway.trace.distribution import Distributed, Problem, Read, problems_of, weight_problems
+from fairway.trace.distribution import Distributed, Problem, Read, problems_of
 
-__all__ = ["READS", "STEPS", "SyntheticClass", "SyntheticSpec", "decode_synthetic", "spec_problems", "template_pod"]
+__all__ = [
+    "READS",
+    "STEPS",
+    "SyntheticClass",
+    "SyntheticSpec",
+    "decode_synthetic",
+    "read_of",
+    "spec_problems",
+    "template_pod",
+]
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -118,8 +130,8 @@ def spec_problems(spec: SyntheticSpec, field: str = "") -> Iterator[Problem]:
         yield f"{before}namespace", problem
     if not spec.classes:
         yield f"{before}classes", "must have at least one class"
-    elif not any(weight_problems((one.weight,), "") for one in spec.classes):
-        yield from weight_problems(tuple(one.weight for one in spec.classes), f"{before}classes")
+    elif all(one.weight == 0 for one in spec.classes):
+        yield f"{before}classes", "their weights must not all be 0"
     seen: dict[str, int] = {}
     for index, one in enumerate(spec.classes):
         path = f"{before}classes[{index}]"
@@ -146,13 +158,22 @@ def _class_problems(one: SyntheticClass, path: str, namespace: str) -> Iterator[
             yield from problems_of(value, _whole, f"{path}.requests[{name!r}]")
     if one.namespace and (problem := dns_label_problem(one.namespace)):
         yield f"{path}.namespace", problem
-    for key, text in one.labels.items():
-        if problem := label_key_problem(key) or label_value_problem(text):
-            yield f"{path}.labels[{key!r}]", problem
+    labels = ((key, label_key_problem(key) or label_value_problem(text)) for key, text in one.labels.items())
+    yield from ((f"{path}.labels[{key!r}]", problem) for key, problem in labels if problem)
+    yield from _template_problems(one, path, namespace)
+
+
+def _template_problems(one: SyntheticClass, path: str, namespace: str) -> Iterator[Problem]:
     try:
-        template_pod(one, namespace)
+        pod = template_pod(one, namespace)
     except DecodeError as error:
         yield f"{path}.{error.field}" if error.field else f"{path}.template", error.problem
+        return
+    # Which priority classes there are is not known here.
+    pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, priority=pod.priority))
+    for wrong in validate_object(default_pod(pod, {})):
+        if not wrong.field.startswith("metadata.name"):  # name and namespace are judged as fields of the class
+            yield f"{path}.template.{wrong.field}", wrong.problem
 
 
 def template_pod(one: SyntheticClass, namespace: str) -> Pod:
@@ -168,7 +189,12 @@ def template_pod(one: SyntheticClass, namespace: str) -> Pod:
     meta = msgspec.structs.replace(
         meta, name=one.name, namespace=one.namespace or meta.namespace or namespace, labels=meta.labels | one.labels
     )
-    pod = Pod(metadata=meta, spec=msgspec.structs.replace(spec, restart_policy=spec.restart_policy or "Never"))
+    spec = msgspec.structs.replace(
+        spec,
+        restart_policy=spec.restart_policy or "Never",
+        containers=spec.containers or (Container(name="main"),),
+    )
+    pod = Pod(metadata=meta, spec=spec)
     for wrong in check_annotations(pod):
         raise DecodeError(wrong.problem, field=f"template.{wrong.field}")
     return pod

@@ -14,13 +14,14 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from fairway.model import DecodeError
 
 __all__ = ["Progress", "read_bytes", "read_lines"]
 
 Progress: TypeAlias = Callable[[float], None]
+Binary: TypeAlias = io.BufferedReader | gzip.GzipFile
 PathLike: TypeAlias = str | os.PathLike[str]
 
 MAX_LINE: Final = 1 << 20
@@ -39,7 +40,7 @@ def read_lines(path: PathLike, progress: Progress | None = None) -> Iterator[tup
     """Each line with its 1-based number and without its end; bytes that are not UTF-8 come as U+FFFD."""
     number = 0
     with _opened(path, progress) as (stream, report):
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace")  # type: ignore[type-var]
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace")
         try:
             while line := text.readline(MAX_LINE):
                 number += 1
@@ -66,7 +67,7 @@ def read_bytes(path: PathLike, progress: Progress | None = None) -> bytes:
 
 
 @contextmanager
-def _opened(path: PathLike, progress: Progress | None) -> Iterator[tuple[IO[bytes], Callable[[], None]]]:
+def _opened(path: PathLike, progress: Progress | None) -> Iterator[tuple[Binary, Callable[[], None]]]:
     """The decompressed file, and a function that reports how far it was read."""
     file = os.fspath(path)
     try:
@@ -78,15 +79,16 @@ def _opened(path: PathLike, progress: Progress | None) -> Iterator[tuple[IO[byte
                     raise DecodeError(f"is {what}; decompress it first, or use gzip", source=file)
             told = 0.0
 
-            def report(position: float | None = None) -> None:
+            def report() -> None:
                 nonlocal told
-                now = min((raw.tell() if position is None else position) / size, 1.0)
+                now = min(raw.tell() / size, 1.0)
                 if progress is not None and now > told:
                     progress(now - told)
                     told = now
 
             yield (gzip.GzipFile(fileobj=raw) if start.startswith(GZIP) else raw), report
-            report(size)
+            if progress is not None and told < 1.0:
+                progress(1.0 - told)
     except gzip.BadGzipFile as error:
         raise _damaged(path, error, "at its beginning") from error
     except OSError as error:

@@ -1,8 +1,8 @@
 """Racks and servers, assigned to nodes.
 
 In: nodes, and how many servers a rack holds. Out: the same nodes with the labels `fairway.dev/rack` and
-`fairway.dev/server`, which constraints and plugins can use as topologies. The same nodes, in whatever order, always get the
-same racks. Called by `node_groups`, scenarios, and `topology_files`, which rewrites manifests.
+`fairway.dev/server`, which constraints and plugins can use as topologies. The same nodes, in whatever order, always get
+the same racks. Called by `node_groups`, scenarios, and `topology_files`, which rewrites manifests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 def places(
-    nodes: Iterable[tuple[str, Mapping[str, str]]], servers_per_rack: int, prefix: str = "rack-"
+    nodes: Iterable[tuple[str, Mapping[str, str]]], servers_per_rack: int, first_rack: int = 0
 ) -> dict[str, Place]:
     """A place for each node, given as name and labels: racks are filled in the order of names, zone by zone.
 
@@ -49,20 +49,20 @@ def places(
         zone = next((labels[key] for key in ZONES if labels.get(key)), "")
         zones.setdefault(zone, set()).add(name)
     found: dict[str, Place] = {}
-    number = 0
+    number = first_rack
     for zone in sorted(zones, key=_natural):
         names = sorted(zones[zone], key=_natural)
         for start in range(0, len(names), servers_per_rack):
-            rack = f"{prefix}{number}"
+            rack = f"rack-{number}"
             number += 1
             for position, name in enumerate(names[start : start + servers_per_rack]):
                 found[name] = Place(rack, f"{rack}-server-{position}")
     return found
 
 
-def assign_racks(nodes: Sequence[Node], servers_per_rack: int, prefix: str = "rack-") -> list[Node]:
-    """The nodes, in their order, with labels that say their rack and server."""
-    found = places(((node.metadata.name, node.metadata.labels) for node in nodes), servers_per_rack, prefix)
+def assign_racks(nodes: Sequence[Node], servers_per_rack: int, first_rack: int = 0) -> list[Node]:
+    """The nodes, in their order, with labels that say their rack and server; racks count from `first_rack`."""
+    found = places(((node.metadata.name, node.metadata.labels) for node in nodes), servers_per_rack, first_rack)
     placed = []
     for node in nodes:
         labels = node.metadata.labels | found[node.metadata.name].labels

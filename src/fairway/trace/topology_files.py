@@ -1,9 +1,9 @@
 """Manifests rewritten with racks and servers, for users of other simulators too.
 
-In: files and directories of nodes and pods. Out: beside each file that has any, a file with the suffix `-hier` in its name:
-nodes have labels that say their rack and server (`topology`), and so have pods that are on a node, or are bound to one by
-a selector for its host name. All else stays as it is. Nothing is written before everything was read, and its own earlier
-output is never taken as input. Called by `fairway topology`.
+In: files and directories of nodes and pods. Out: beside each file that has any, a file with the suffix `-hier` in its
+name: nodes have labels that say their rack and server (`topology`), and so have pods that are on a node, or are tied to
+one by a selector for its host name. All else stays as it is. Nothing is written before everything was read, and its own
+earlier output is never taken as input. Called by `fairway topology`.
 """
 
 from __future__ import annotations
@@ -69,10 +69,7 @@ def rewrite_files(
         if progress is not None:
             progress(1 / len(originals))
     nodes = {
-        name: labels
-        for file in files
-        for thing in file.objects()
-        if thing["kind"] == "Node" and (name := _name(thing, file.path)) and (labels := _labels(thing)) is not None
+        _name(thing, file.path): _labels(thing) for file in files for thing in file.objects() if thing["kind"] == "Node"
     }
     if not nodes:
         raise DecodeError("no node in these files to give a rack to", source=", ".join(map(str, originals)))

@@ -1,8 +1,8 @@
 """A workload: what is there at the start, and what arrives when.
 
 In: nodes, objects and arrivals as the readers of this room give them. Out: `Workload`s, and others made of them: scaled
-in time, cut, copied, combined. Arrivals are made while they are asked for, in order of time, and can be asked for again;
-a million pods are never in memory at once. The simulator creates what a workload says, when it says it.
+in time, cut, copied, combined. Arrivals are made while they are asked for, in order of time, and can be asked for
+again; a million pods are never in memory at once. The simulator creates what a workload says, when it says it.
 """
 
 from __future__ import annotations
@@ -133,9 +133,8 @@ def _once(named: Iterable[tuple[str, Any]]) -> list[Any]:
         title = object_name(thing)
         first, same = seen.setdefault(title, (origin, thing))
         if same is not thing and same != thing:
-            raise DecodeError(
-                f"is another one than in {first}; give one of them another name", source=f"{origin}: {title}"
-            )
+            problem = f"is another one than in {first}; give one of them another name"
+            raise DecodeError(problem, source=origin, subject=title)
     return [thing for _, thing in seen.values()]
 
 

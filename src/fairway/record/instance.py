@@ -1,0 +1,121 @@
+"""A placement problem: so many pods, so many nodes, who may go where.
+
+In: arrays, or a run and a time. Out: an `Instance` for `quality` to solve exactly, and what a placement of it is worth.
+Taken from a run, the room for pods is a resource like any other, the last column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.record.errors import RecordError
+from fairway.record.run import Run
+
+__all__ = ["Instance", "instance_at", "nodes_used", "pods_placed", "spread"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """Pods to place on nodes; constraints other than amounts go into `allowed`."""
+
+    resources: tuple[str, ...]
+    requests: NDArray[np.int64]  # (num_pods, num_resources)
+    allocatable: NDArray[np.int64]  # (num_nodes, num_resources)
+    allowed: NDArray[np.bool_] | None = None  # (num_pods, num_nodes); None: every pod may go to every node
+    pods: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        num_resources = len(self.resources)
+        shapes = {"requests": self.requests.shape, "allocatable": self.allocatable.shape}
+        for name, shape in shapes.items():
+            if len(shape) != 2 or shape[1] != num_resources:
+                raise ValueError(
+                    f"{name} has the shape {shape}; it needs a column for each of {num_resources} resources"
+                )
+        if (self.requests < 0).any() or (self.allocatable < 0).any():
+            raise ValueError("amounts can not be negative")
+        expected = self.num_pods, self.num_nodes
+        if self.allowed is not None and self.allowed.shape != expected:
+            raise ValueError(
+                f"allowed has the shape {self.allowed.shape} instead of (num_pods, num_nodes) = {expected}"
+            )
+
+    @property
+    def num_pods(self) -> int:
+        """How many pods there are to place."""
+        return len(self.requests)
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.allocatable)
+
+    def loads(self, placement: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Amounts held on each node by a placement (-1: not placed): (num_nodes, num_resources)."""
+        loads = np.zeros_like(self.allocatable)
+        is_placed = placement >= 0
+        np.add.at(loads, placement[is_placed], self.requests[is_placed])
+        return loads
+
+    def check(self, placement: NDArray[np.intp]) -> None:
+        """Raise ValueError unless every placed pod is allowed where it is and no node holds more than it has."""
+        if (self.loads(placement) > self.allocatable).any():
+            raise ValueError("a node holds more than it has")
+        is_placed = np.flatnonzero(placement >= 0)
+        if self.allowed is not None and not self.allowed[is_placed, placement[is_placed]].all():
+            raise ValueError("a pod is on a node it may not go to")
+
+
+def instance_at(
+    run: Run, at: float, *, waiting: bool = True, allowed: NDArray[np.bool_] | None = None
+) -> tuple[Instance, NDArray[np.intp]]:
+    """The pods and ready nodes of a run at one time, and where the pods were (-1: waiting).
+
+    Without `waiting`, only pods on ready nodes. Taints, affinities and the like are not looked at: pass `allowed`.
+    """
+    ready = list(run.node_load(at).where("is_ready").rows())
+    row_of = {row["node_id"]: number for number, row in enumerate(ready)}
+    columns = list(run.resources.values())
+    there = "created_seconds <= ? AND (? < ended_seconds OR ended_seconds IS NULL)"
+    pods, placement = [], []
+    for row in run.pods.where(there, at, at).rows():
+        is_bound = row["bound_seconds"] is not None and row["bound_seconds"] <= at
+        place = row_of.get(row["node_id"], -1) if is_bound else -1
+        if place >= 0 or (waiting and not is_bound):
+            pods.append(row)
+            placement.append(place)
+    if not ready:
+        raise RecordError(f"{run.path} has no ready node at {at:g} s")
+    requests = [[*(row[column] for column in columns), 1] for row in pods]
+    allocatable = [[*(row[f"allocatable_{column}"] for column in columns), row["allocatable_pods"]] for row in ready]
+    instance = Instance(
+        (*run.resources, "pods"),
+        np.array(requests, np.int64).reshape(len(pods), len(columns) + 1),
+        np.array(allocatable, np.int64),
+        allowed,
+        tuple(row["pod"] for row in pods),
+        tuple(row["node"] for row in ready),
+    )
+    return instance, np.array(placement, np.intp)
+
+
+def nodes_used(placement: NDArray[np.intp]) -> int:
+    """How many nodes a placement uses."""
+    return len(np.unique(placement[placement >= 0]))
+
+
+def pods_placed(placement: NDArray[np.intp]) -> int:
+    """How many pods it places."""
+    return int(np.count_nonzero(placement >= 0))
+
+
+def spread(instance: Instance, placement: NDArray[np.intp], resource: str) -> float:
+    """Largest minus smallest utilisation of the nodes that have any of the resource."""
+    column = instance.resources.index(resource)
+    there = instance.allocatable[:, column]
+    shares = instance.loads(placement)[there > 0, column] / there[there > 0]
+    return float(shares.max() - shares.min()) if len(shares) else 0.0

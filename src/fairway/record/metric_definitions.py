@@ -1,0 +1,96 @@
+"""What each metric means, in which unit, and which way is better.
+
+`Metrics.flat` names them: a name here, or one here followed by a resource or a plugin. Read by `compare` (units, signs)
+and by `docs/run-schema.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["DEFINITIONS", "Definition", "definition_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One metric, or one for each resource."""
+
+    name: str  # {} stands for a resource or a plugin
+    unit: str
+    better: Literal["lower", "higher", ""]  # empty: neither
+    meaning: str
+
+
+WAIT = "from a pod's creation to its binding, of pods that a scheduler placed"
+AGE = "how long pods that are still waiting at the end of the run have waited"
+SLOWDOWN = (
+    "time from creation to end over time from start to end, of pods that succeeded or failed; runs shorter than 10 s "
+    "count as 10 s, and no slowdown is less than 1"
+)
+
+
+def _distribution(name: str, unit: str, better: Literal["lower", "higher", ""], meaning: str) -> list[Definition]:
+    parts = {"mean": "mean", "p50": "median", "p95": "95th percentile", "p99": "99th percentile", "max": "largest"}
+    return [
+        Definition(f"{name}_count", "", "", f"how many: {meaning}"),
+        *(Definition(f"{name}_{part}", unit, better, f"{word}: {meaning}") for part, word in parts.items()),
+    ]
+
+
+DEFINITIONS: Final = (
+    Definition("pods_created", "pods", "", "pods that schedulers were to place"),
+    Definition("pods_placed", "pods", "higher", "of those, bound to a node"),
+    Definition("pods_waiting", "pods", "lower", "waiting at the end of the run"),
+    Definition("pods_succeeded", "pods", "higher", "ended well"),
+    Definition("pods_failed", "pods", "lower", "ended badly by themselves"),
+    Definition("pods_evicted", "pods", "lower", "ended by an eviction, a lost node or a node's refusal"),
+    Definition("pods_preempted", "pods", "lower", "evicted for a more important pod"),
+    *_distribution("wait", "s", "lower", WAIT),
+    *_distribution("waiting_age", "s", "lower", AGE),
+    *_distribution("slowdown", "×", "lower", SLOWDOWN),
+    Definition("makespan_seconds", "s", "lower", "from the first pod's creation to the last one's end, or the run's"),
+    Definition("throughput_per_hour", "pods/h", "higher", "pods that succeeded by makespan"),
+    Definition("utilisation_{}", "share", "higher", "requested amounts times seconds by what ready nodes had"),
+    Definition("utilisation_peak_{}", "share", "", "the largest at any time"),
+    Definition("imbalance_{}_spread", "share", "lower", "largest minus smallest utilisation of a node, over time"),
+    Definition("imbalance_{}_std", "share", "lower", "standard deviation of the nodes' utilisations, over time"),
+    Definition("imbalance_{}_cv", "", "lower", "the same by their mean: the coefficient of variation, over time"),
+    Definition("nodes_used_mean", "nodes", "lower", "nodes with at least one pod, over time"),
+    Definition("nodes_used_peak", "nodes", "lower", "the most at any time"),
+    Definition("nodes_used_ever", "nodes", "", "nodes that had a pod at any time"),
+    Definition(
+        "fragmentation_{}",
+        "share",
+        "lower",
+        "share of what is free on nodes where a pod of the workload does not fit, averaged over the pods that ask for "
+        "the resource (of the 64 most frequent kinds) and over time",
+    ),
+    Definition("attempts", "", "lower", "attempts to place a pod"),
+    Definition("preemptions", "", "lower", "attempts that evicted pods"),
+    Definition("wasted_seconds_{}", "amount·s", "lower", "held by pods that were evicted, lost, refused or failed"),
+    Definition("fairness_slowdown", "", "higher", "Jain's index of the users' mean slowdowns"),
+    Definition(
+        "fairness_service",
+        "",
+        "higher",
+        "Jain's index of the users' service: the largest share of the cluster, of any resource, that their pods held",
+    ),
+    *_distribution("timing_cycle_seconds", "s", "lower", "CPU time of an attempt (measured)"),
+    Definition("timing_decisions_per_second", "1/s", "higher", "attempts by their CPU time (measured)"),
+    Definition("timing_plugin_seconds_{}", "s", "lower", "CPU time of a plugin (measured)"),
+)
+"""All metrics, in the order of `Metrics.flat`."""
+
+
+def definition_of(name: str) -> Definition | None:
+    """The definition of a metric by its flat name; None if there is no such metric."""
+    found = None
+    for definition in DEFINITIONS:
+        before, placeholder, after = definition.name.partition("{}")
+        is_it = name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
+        if name == definition.name:
+            return definition
+        if placeholder and is_it and (found is None or len(definition.name) > len(found.name)):
+            found = definition  # the longest fits best: utilisation_peak_cpu is no utilisation of peak_cpu
+    return found

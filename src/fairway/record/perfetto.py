@@ -1,0 +1,191 @@
+"""A run as a trace, to look at in Perfetto (ui.perfetto.dev) or chrome://tracing.
+
+In: a `Run`. Out: a JSON file in the Trace Event Format, gzipped if its name ends so, written as it is read. Each node
+is a process whose pods are slices, beside each other in lanes where they overlap; a counter shows the pods that wait.
+Each scheduler is a process on a clock of its own, the CPU time it used from the run's beginning: one slice an attempt,
+and the time of plugins, where it was recorded, in a lane each.
+"""
+
+from __future__ import annotations
+
+import gzip
+import heapq
+import io
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from fairway.record.errors import RecordError
+from fairway.record.run import Run
+
+__all__ = ["export_trace"]
+
+Event = dict[str, Any]
+
+MICROSECONDS = 1_000_000
+SCHEDULERS = 1  # process ids: the queue, then the schedulers, then the nodes
+NODES = 1000
+QUEUE = 0
+
+
+def export_trace(run: Run, path: str | os.PathLike[str]) -> int:
+    """Write the trace; returns the number of events in it."""
+    path = Path(path)
+    count = 0
+    try:
+        with _open(path) as file:
+            file.write('{"displayTimeUnit":"ms","traceEvents":[\n')
+            for event in _events(run):
+                file.write((",\n" if count else "") + json.dumps(event, separators=(",", ":")))
+                count += 1
+            file.write("\n]}\n")
+    except OSError as error:
+        raise RecordError(f"cannot write {path}: {error}") from error
+    return count
+
+
+def _open(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return io.TextIOWrapper(gzip.GzipFile(path, "wb", mtime=0), encoding="utf-8")  # the same bytes every time
+    return path.open("w", encoding="utf-8")
+
+
+def _events(run: Run) -> Iterator[Event]:
+    yield from _waiting(run)
+    yield from _attempts(run)
+    yield from _plugins(run)
+    yield from _pods_on_nodes(run)
+
+
+def _pods_on_nodes(run: Run) -> Iterator[Event]:
+    """Slices of pods, node by node."""
+    end = run.end_seconds
+    columns = list(run.resources.values())
+    node, lanes = -1, Lanes()
+    for row in run.sql("SELECT * FROM occupancy ORDER BY node_id, from_seconds, pod_id, rowid").rows():
+        process = NODES + row["node_id"]
+        if row["node_id"] != node:
+            node, lanes = row["node_id"], Lanes()
+            yield from _process(process, f"node {row['node']}")
+        until = end if row["to_seconds"] is None else row["to_seconds"]
+        yield {
+            "name": row["pod"],
+            "cat": "pod",
+            "ph": "X",
+            "pid": process,
+            "tid": lanes.take(row["from_seconds"], until),
+            "ts": row["from_seconds"] * MICROSECONDS,
+            "dur": (until - row["from_seconds"]) * MICROSECONDS,
+            "args": {"reason": row["reason"] or "running", **{column: row[column] for column in columns}},
+        }
+
+
+def _waiting(run: Run) -> Iterator[Event]:
+    """A counter of the pods that are neither bound nor ended."""
+    yield from _process(QUEUE, "waiting pods")
+    changes = run.sql(
+        """
+        SELECT time, sum(sum(step)) OVER (ORDER BY time) AS waiting FROM (
+          SELECT created_seconds AS time, 1 AS step FROM pods
+          UNION ALL SELECT coalesce(bound_seconds, ended_seconds), -1 FROM pods
+        ) WHERE time IS NOT NULL GROUP BY time ORDER BY time
+        """
+    )
+    for row in changes.rows():
+        yield {
+            "name": "waiting",
+            "ph": "C",
+            "pid": QUEUE,
+            "ts": row["time"] * MICROSECONDS,
+            "args": {"pods": int(row["waiting"])},
+        }
+
+
+def _attempts(run: Run) -> Iterator[Event]:
+    """Slices of attempts, each scheduler on a clock of the CPU time it used."""
+    processes: dict[str, int] = {}
+    clocks: dict[str, float] = {}
+    for row in run.decisions.rows():
+        scheduler = row["scheduler"]
+        if scheduler not in processes:
+            processes[scheduler] = SCHEDULERS + len(processes)
+            yield from _process(processes[scheduler], f"scheduler {scheduler} (CPU time)")
+            yield _thread(processes[scheduler], 0, "attempts")
+        begin = clocks.get(scheduler, 0.0)
+        clocks[scheduler] = begin + row["cycle_seconds"]
+        yield {
+            "name": f"{row['pod']} → {row['node']}" if row["node"] else row["pod"],
+            "cat": row["outcome"],
+            "ph": "X",
+            "pid": processes[scheduler],
+            "tid": 0,
+            "ts": begin * MICROSECONDS,
+            "dur": row["cycle_seconds"] * MICROSECONDS,
+            "args": {
+                "time_seconds": row["time_seconds"],
+                "attempt": row["attempt"],
+                "num_feasible": row["num_feasible"],
+                "message": row["message"],
+            },
+        }
+
+
+def _plugins(run: Run) -> Iterator[Event]:
+    """The CPU time of each plugin at each extension point, a lane each, one slice after the other."""
+    known = run.sql("SELECT scheduler FROM decisions GROUP BY scheduler ORDER BY min(decision_id)")
+    schedulers = [row["scheduler"] for row in known.rows()]  # in the order `_attempts` numbered them
+    lanes: dict[tuple[str, str, str], int] = {}
+    clocks: dict[tuple[str, str, str], float] = {}
+    for row in run.plugin_times.rows():
+        key = row["scheduler"], row["plugin"], row["point"]
+        if row["scheduler"] not in schedulers:
+            schedulers.append(row["scheduler"])
+        process = SCHEDULERS + schedulers.index(row["scheduler"])
+        if key not in lanes:
+            lanes[key] = len(lanes) + 1
+            yield _thread(process, lanes[key], f"{row['plugin']} {row['point']}")
+        begin = clocks.get(key, 0.0)
+        clocks[key] = begin + row["cpu_seconds"]
+        yield {
+            "name": f"{row['plugin']} {row['point']}",
+            "cat": "plugin",
+            "ph": "X",
+            "pid": process,
+            "tid": lanes[key],
+            "ts": begin * MICROSECONDS,
+            "dur": row["cpu_seconds"] * MICROSECONDS,
+            "args": {"num_calls": row["num_calls"], "until_seconds": row["time_seconds"]},
+        }
+
+
+class Lanes:
+    """Lanes of one node: slices in a lane do not overlap. Slices have to come in order of their beginnings."""
+
+    def __init__(self) -> None:
+        self._busy: list[tuple[float, int]] = []  # a heap of (end, lane)
+        self._free: list[int] = []  # a heap
+        self._num_lanes = 0
+
+    def take(self, begin: float, end: float) -> int:
+        """The lowest lane that is free from `begin` on; it is taken until `end`."""
+        while self._busy and self._busy[0][0] <= begin:
+            heapq.heappush(self._free, heapq.heappop(self._busy)[1])
+        if self._free:
+            lane = heapq.heappop(self._free)
+        else:
+            lane = self._num_lanes
+            self._num_lanes += 1
+        heapq.heappush(self._busy, (end, lane))
+        return lane
+
+
+def _process(number: int, name: str) -> Iterator[Event]:
+    """A process with a name, in the order of numbers."""
+    yield {"name": "process_name", "ph": "M", "pid": number, "args": {"name": name}}
+    yield {"name": "process_sort_index", "ph": "M", "pid": number, "args": {"sort_index": number}}
+
+
+def _thread(process: int, number: int, name: str) -> Event:
+    return {"name": "thread_name", "ph": "M", "pid": process, "tid": number, "args": {"name": name}}
