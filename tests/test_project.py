@@ -68,7 +68,9 @@ def test_names_say_something(module: Path) -> None:
         n for n in ast.walk(ast.parse(module.read_text())) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
     )
     empty_prefix = re.compile(r"_*(?:get|do|process|handle)_")
-    assert [function.name for function in functions if empty_prefix.match(function.name)] == []
+    not_ours = {"get_command"}  # a method of click's that is overridden
+    names = {function.name for function in functions} - not_ours
+    assert [name for name in names if empty_prefix.match(name)] == []
 
 
 @each_module

@@ -178,18 +178,19 @@ class Scheduler:
         """A node was found: assume the pod there, and bind it unless a plugin objects or wants to wait."""
         pod, row = decision.pod, decision.row
         refused = profile.reserve(pod, decision.pod_class, row)
-        if refused is None:
-            answer = profile.permit(pod, decision.pod_class, row)
-            if answer is None:
-                self._bind(queued, decision)
-                return
-            plugin, verdict = answer
-            if isinstance(verdict, Wait):
-                deadline = self.world.now() + verdict.timeout_seconds
-                self.held[pod.metadata.uid] = Held(queued, decision, plugin, deadline)
-                return
-            refused = (plugin, verdict)
-        self._refuse(queued, decision, *refused)
+        if refused is not None:
+            self._refuse(queued, decision, "Reserve", *refused)
+            return
+        answer = profile.permit(pod, decision.pod_class, row)
+        if answer is None:
+            self._bind(queued, decision)
+            return
+        plugin, verdict = answer
+        if isinstance(verdict, Wait):
+            deadline = self.world.now() + verdict.timeout_seconds
+            self.held[pod.metadata.uid] = Held(queued, decision, plugin, deadline)
+        else:
+            self._refuse(queued, decision, "Permit", plugin, verdict)
 
     def _bind(self, queued: QueuedPod, decision: Decision) -> None:
         self.queue.done(queued.uid)
@@ -206,7 +207,7 @@ class Scheduler:
         held = self.held.pop(uid)
         decision = held.decision
         self._unreserve(decision)
-        self._refuse(held.queued, decision, held.plugin, refusal)
+        self._refuse(held.queued, decision, "Permit", held.plugin, refusal)
         # Only now, and not to the pod itself: its own leaving is no news that helps it.
         self.queue.move((_left(_on_node(decision)),), only=lambda other: other.metadata.uid != uid)
 
@@ -218,12 +219,13 @@ class Scheduler:
 
     # -- back into the queue -----------------------------------------------------------------------------------------
 
-    def _refuse(self, queued: QueuedPod, decision: Decision, plugin: str, refusal: Refusal) -> None:
+    def _refuse(self, queued: QueuedPod, decision: Decision, point: str, plugin: str, refusal: Refusal) -> None:
         """Reserve or permit said no to the chosen node: a failure that knows of this one node only."""
         diagnosis = Diagnosis(1, 1)
         diagnosis.refuse(plugin, np.array([0], np.intp), refusal)
         decision.outcome = Outcome.ERROR if refusal.code is Code.ERROR else Outcome.UNSCHEDULABLE
-        decision.error = ", ".join(refusal.reasons) if refusal.code is Code.ERROR else ""
+        if refusal.code is Code.ERROR:
+            decision.error = f'running {point} plugin "{plugin}": {", ".join(refusal.reasons)}'
         decision.diagnosis, decision.unschedulable_plugins = diagnosis, diagnosis.unschedulable_plugins
         self._fail(queued, decision)
 

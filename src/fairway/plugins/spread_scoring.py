@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.plugins.spread_constraints import HOSTNAME, Constraint, Ground, matching_pods
-from fairway.plugins.topology_domains import DomainCounts, Source, Topologies
+from fairway.plugins.topology_domains import FEW_ROWS, DomainCounts, Source, Topologies
 
 if TYPE_CHECKING:
     from fairway.cluster import Cluster, Counters, PodClass, Rows
@@ -90,18 +90,20 @@ class ScoreTable:
     Far fewer than rows as a rule. `spots` says where in the table a row finds its score.
     """
 
-    __slots__ = ("_domain", "_host", "_labelled", "_spots", "_stride")
+    __slots__ = ("_domain", "_host", "_labelled", "_most", "_spots", "_stride")
 
     def __init__(self, host: SoftConstraint | None, domain: SoftConstraint | None, num_rows: int) -> None:
         self._host = host
         self._domain = domain
         self._stride = 1 if domain is None else domain.topology.absent + 1
+        self._most = 0  # no row has more pods; perhaps none has so many any more
         self._spots = np.zeros(num_rows, np.intp) if domain is None else domain.topology.domains.copy()  # (num_rows,)
         if host is not None:
             self._labelled = host.topology.labelled()  # (num_rows,)
             self._spots += self._labelled * self._stride  # level 0: no host name; level 1: no pods; ...
             if host.host is not None:
                 self._spots += self._labelled * host.host.seen * self._stride
+                self._most = int(host.host.seen.max(initial=0))
 
     def refresh(self) -> None:
         """Follow the pods on the rows."""
@@ -112,9 +114,22 @@ class ScoreTable:
         source.position = source.counter.journal.end
         if rows is None:
             rows = np.flatnonzero(source.counter.rows[: len(source.seen)] != source.seen)
+        if len(rows) <= FEW_ROWS:
+            self._follow(source, rows.tolist())
+            return
         now = source.counter.rows.take(rows)
         self._spots[rows] += (now - source.seen.take(rows)) * self._labelled.take(rows) * self._stride
         source.seen[rows] = now
+        self._most = int(source.seen.max(initial=0))
+
+    def _follow(self, source: Source, rows: list[int]) -> None:
+        now, seen, spots, labelled = source.counter.rows, source.seen, self._spots, self._labelled
+        for row in rows:
+            count = now.item(row)
+            if labelled.item(row):
+                spots[row] += (count - seen.item(row)) * self._stride
+            seen[row] = count
+            self._most = max(self._most, count)
 
     def scores(self, rows: Rows, host_weight: float, domain_weight: float) -> NDArray[np.int64] | None:
         """The scores of some rows, or None if there are too many pairs to be worth it."""
@@ -122,7 +137,7 @@ class ScoreTable:
         if self._domain is not None:
             table = self._domain.of_domains(domain_weight)
         if self._host is not None:
-            most = 0 if self._host.host is None else int(self._host.host.seen.max(initial=0))
+            most = self._most
             if (most + 2) * self._stride > max(len(self._spots), 64):
                 return None
             levels = np.zeros(most + 2)

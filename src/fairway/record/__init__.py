@@ -1,7 +1,8 @@
 """What happened: runs written, read, measured, compared and exported.
 
-`RunWriter` writes a run as the world goes on, `Run` opens one; `schema` says what is in it. `metrics` and `quality` judge
-it, `difference` finds where two part, `export` and `perfetto` hand it to other tools, `snapshot` gives the cluster back.
+`RunWriter` writes a run as the world goes on, `Run` opens one; `schema` says what is in it. `metrics` and `quality`
+judge it, `difference` finds where two part, `export` and `perfetto` hand it to other tools, `snapshot` gives the
+cluster back as it was.
 """
 
 from fairway.record.difference import Difference, first_difference

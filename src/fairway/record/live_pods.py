@@ -7,6 +7,7 @@ of manifests the latest, so that one may be written twice.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -31,6 +32,7 @@ class LivePod:
         "attempts",
         "bound",
         "created",
+        "ended",
         "held_since",
         "key",
         "namespace",
@@ -39,6 +41,7 @@ class LivePod:
         "number",
         "owner",
         "priority",
+        "reason",
         "requests",
         "scheduler",
         "started",
@@ -59,6 +62,8 @@ class LivePod:
         self.attempts = 0
         self.bound: float | None = None
         self.started: float | None = None
+        self.ended: float | None = None
+        self.reason: str | None = None
         self.held_since: float | None = None  # since when the open interval of occupancy runs; None: there is none
         self.node_id: int | None = None
         self.node: str | None = None
@@ -77,7 +82,7 @@ class LivePod:
             if controller is not None:
                 self.owner = f"{controller.kind}/{controller.name}"
 
-    def row(self, ended: float | None, reason: str | None) -> tuple[Any, ...]:
+    def row(self) -> tuple[Any, ...]:
         """The pod's row of the table `pods`."""
         return (
             self.number,
@@ -94,8 +99,8 @@ class LivePod:
             self.created,
             self.bound,
             self.started,
-            ended,
-            reason,
+            self.ended,
+            self.reason,
             self.node_id,
             self.node,
             self.requests,
@@ -107,23 +112,36 @@ class LivePod:
 
 
 class LivePods:
-    """Live pods by uid, and the numbers of pods that ended lately."""
+    """Live pods by uid, those that ended since rows were last taken, and the numbers of pods that ended lately."""
 
     def __init__(self) -> None:
         self.by_uid: dict[str, LivePod] = {}
-        self._ended: dict[str, int] = {}
+        self.ended: dict[str, LivePod] = {}
+        self._numbers: dict[str, int] = {}
 
-    def end(self, pod: LivePod) -> None:
-        """Forget a pod, but not its number, yet."""
-        del self.by_uid[pod.uid]
-        if len(self._ended) >= NUM_REMEMBERED:
-            del self._ended[next(iter(self._ended))]
-        self._ended[pod.uid] = pod.number
+    def end(self, live: LivePod, t: float, reason: str) -> None:
+        """A pod ended; it can still be found until its row is taken, for a decision may be told after its outcome."""
+        live.ended, live.reason = t, reason
+        del self.by_uid[live.uid]
+        self.ended[live.uid] = live
+
+    def find(self, uid: str) -> LivePod | None:
+        """A pod whose row has not been taken."""
+        return self.by_uid.get(uid) or self.ended.get(uid)
 
     def number_of(self, uid: str) -> int | None:
         """The number of a pod that is there or was lately."""
-        pod = self.by_uid.get(uid)
-        return self._ended.get(uid) if pod is None else pod.number
+        live = self.find(uid)
+        return self._numbers.get(uid) if live is None else live.number
+
+    def take_rows(self) -> list[tuple[Any, ...]]:
+        """The rows of the pods that ended, which are forgotten but for their numbers."""
+        rows = [live.row() for live in self.ended.values()]
+        self._numbers.update((uid, live.number) for uid, live in self.ended.items())
+        for uid in list(islice(self._numbers, max(0, len(self._numbers) - NUM_REMEMBERED))):
+            del self._numbers[uid]
+        self.ended.clear()
+        return rows
 
 
 def _plain(value: Any) -> Any:

@@ -76,7 +76,6 @@ class RunWriter(NullWriter):
         self._decisions = self._buffers["decisions"].rows
         self._moves = self._buffers["queue_moves"].rows
         self._intervals = self._buffers["occupancy"].rows
-        self._pod_rows = self._buffers["pods"].rows
         self._buffers["meta"].rows.extend(texts.items())
         self.flush()
 
@@ -107,6 +106,8 @@ class RunWriter(NullWriter):
         self._templates.assign(live, pod)
         self._pods.by_uid[uid] = live
         self._num_pods += 1
+        if len(self._pods.ended) >= self._chunk:
+            self.flush()
         return live.number
 
     def bound(self, t: float, uid: str, node: str) -> None:
@@ -157,11 +158,7 @@ class RunWriter(NullWriter):
         if live is None:
             return
         self._release(t, live, reason)
-        rows = self._pod_rows
-        rows.append(live.row(t, reason))
-        self._pods.end(live)
-        if len(rows) >= self._chunk:
-            self.flush()
+        self._pods.end(live, t, reason)
 
     def _release(self, t: float, live: LivePod, reason: str) -> None:
         if live.held_since is not None:
@@ -183,7 +180,7 @@ class RunWriter(NullWriter):
         number = self._num_decisions
         self._num_decisions = number + 1
         uid = decision.pod.metadata.uid
-        live = self._pods.by_uid.get(uid)
+        live = self._pods.find(uid)
         if live is None:
             pod_id, key = self._pods.number_of(uid), decision.pod.key
         else:
@@ -260,7 +257,7 @@ class RunWriter(NullWriter):
         """A waiting pod moved within, into (no origin) or out of (no place) the queue."""
         if not self._keeps_moves:
             return
-        live = self._pods.by_uid.get(uid)
+        live = self._pods.by_uid.get(uid)  # nearly always: a short cut
         number = self._pods.number_of(uid) if live is None else live.number
         before = None if origin is None else origin._value_  # `value` takes five times as long
         after = None if place is None else place._value_
@@ -306,6 +303,7 @@ class RunWriter(NullWriter):
     def flush(self) -> None:
         """Write all buffers out, together: a reader never finds a decision without its refusals."""
         connection = self._open()
+        self._buffers["pods"].rows.extend(self._pods.take_rows())
         self._buffers["templates"].rows.extend(self._templates.rows)
         self._templates.rows.clear()
         try:
@@ -343,7 +341,7 @@ class RunWriter(NullWriter):
         for live in self._pods.by_uid.values():
             if live.held_since is not None:
                 self._intervals.append(live.interval(None, None))
-            self._pod_rows.append(live.row(None, None))
+            self._buffers["pods"].rows.append(live.row())
         self.flush()
         ending["num_rows"] = {name: buffer.num_written for name, buffer in self._buffers.items() if name != "meta"}
         if t_end is not None:

@@ -209,7 +209,7 @@ def complete(scenario: Scenario) -> Scenario:
     if problems:
         raise ScenarioError(scenario.source, problems)
     spec = msgspec.structs.replace(
-        with_absolute_paths(spec, scenario.folder), schedulers=schedulers, profiles=profiles, workload=spec.workloads
+        with_absolute_paths(spec, scenario.folder), schedulers=schedulers, profiles=profiles
     )
     metadata = msgspec.structs.replace(scenario.file.metadata, name=scenario.name)
     return replace(scenario, file=msgspec.structs.replace(scenario.file, metadata=metadata, spec=spec))

@@ -1,0 +1,84 @@
+"""Lines and bytes of files, plain or gzip, whole or damaged."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from fairway.model import DecodeError
+from fairway.trace.text_file import MAX_LINE, read_bytes, read_lines
+
+TEXT = "".join(f"{number} some words\n" for number in range(20000)).encode()
+
+
+@pytest.mark.parametrize("compress", [False, True], ids=["plain", "gzip"])
+def test_lines_bytes_and_progress(tmp_path: Path, compress: bool) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(gzip.compress(TEXT) if compress else TEXT)
+    told: list[float] = []
+    lines = list(read_lines(file, told.append))
+    assert lines[0] == (1, "0 some words")
+    assert lines[-1] == (20000, "19999 some words")
+    assert sum(told) == pytest.approx(1)
+    assert len(told) > 1
+    told.clear()
+    assert read_bytes(file, told.append) == TEXT
+    assert sum(told) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        pytest.param(b"", [], id="empty"),
+        pytest.param(b"a\r\nb\rc", ["a", "b", "c"], id="ends of lines"),
+        pytest.param(b"\xef\xbb\xbfa\n\n", ["a", ""], id="byte order mark"),
+        pytest.param(b"caf\xe9\n", ["caf�"], id="not UTF-8"),
+    ],
+)
+def test_text(tmp_path: Path, data: bytes, lines: list[str]) -> None:
+    (tmp_path / "file").write_bytes(data)
+    assert [line for _, line in read_lines(tmp_path / "file")] == lines
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        pytest.param(gzip.compress(TEXT)[:-2000], "is cut off: the compressed data ends after", id="cut off"),
+        pytest.param(gzip.compress(TEXT)[:-4], "is cut off", id="cut off at the end mark"),
+        pytest.param(gzip.compress(TEXT)[:2000] + b"?" * 3000, "is corrupt: the compressed data", id="corrupt"),
+        pytest.param(gzip.compress(TEXT)[:-8] + b"\0" * 8, "is corrupt: .*CRC", id="checksum"),
+        pytest.param(b"\x1f\x8b\x00\x00\x00", "is corrupt", id="no gzip behind its mark"),
+        pytest.param(b"PK\x03\x04rest", "is a zip archive; decompress it first", id="zip"),
+        pytest.param(b"\xfd7zXZ\x00rest", "is compressed with xz; decompress it first", id="xz"),
+    ],
+)
+def test_damaged_files_say_what_is_wrong(tmp_path: Path, data: bytes, problem: str) -> None:
+    file = tmp_path / "log.gz"
+    file.write_bytes(data)
+    with pytest.raises(DecodeError, match=f"log.gz: {problem}"):
+        list(read_lines(file))
+    with pytest.raises(DecodeError, match=f"log.gz: {problem}"):
+        read_bytes(file)
+
+
+def test_where_the_cut_is(tmp_path: Path) -> None:
+    (tmp_path / "log.gz").write_bytes(gzip.compress(TEXT)[:-2000])
+    number = 0
+    with pytest.raises(DecodeError) as caught:
+        for number, _ in read_lines(tmp_path / "log.gz"):
+            pass
+    assert 0 < number < 20000
+    assert f"ends after line {number}," in str(caught.value)
+
+
+def test_what_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(DecodeError, match=r"nowhere: cannot be read: No such file"):
+        list(read_lines(tmp_path / "nowhere"))
+    with pytest.raises(DecodeError, match=r"cannot be read: Is a directory"):
+        read_bytes(tmp_path)
+
+
+def test_a_file_without_lines(tmp_path: Path) -> None:
+    (tmp_path / "blob").write_bytes(b"first\n" + b"x" * (MAX_LINE + 5))
+    with pytest.raises(DecodeError, match=r"blob:2: is longer than a line"):
+        list(read_lines(tmp_path / "blob"))
