@@ -4,6 +4,7 @@ A profile that has followed a cluster through many events is compared, step by s
 nothing, on a cluster that was loaded a moment ago.
 """
 
+import datetime as dt
 from typing import Any
 
 import msgspec
@@ -91,13 +92,20 @@ def follow(seed: int, steps: int, make: Any) -> None:
         for pod in pods:
             if dice.flip(70):  # the others have more to catch up with the next time
                 forgetful = make(world.load(), caching=False)
-                assert inspected(remembering, pod) == inspected(forgetful, pod)
+                details = inspected(remembering, pod)
+                assert details == inspected(forgetful, pod)
                 decision = remembering.decide(pod)
+                if decision.via == "scores" and decision.outcome is Outcome.SCHEDULED:
+                    assert decision.node in details["best"]
+                    assert (decision.num_best, decision.score) == (
+                        len(details["best"]),
+                        details["totals"][decision.node],
+                    )
                 assert decided(decision) == decided(forgetful.decide(pod))
                 if decision.outcome is Outcome.SCHEDULED and dice.flip(30):
                     copy = renamed(pod, f"copy-{step}-{pod.metadata.name}")
                     live.assume(copy, live.classify(copy), decision.row)
-                    bound = Event(Verb.MODIFIED, placed_on(copy, decision.node))
+                    bound = Event(Verb.MODIFIED, started(placed_on(copy, decision.node), len(world.objects)))
                     live.apply(bound)
                     world.apply(bound)
         for _ in range(dice.pick((1, 1, 3))):
@@ -110,6 +118,12 @@ def follow(seed: int, steps: int, make: Any) -> None:
 def renamed(pod: Pod, name: str) -> Pod:
     meta = msgspec.structs.replace(pod.metadata, name=name, uid=name)
     return msgspec.structs.replace(pod, metadata=meta)
+
+
+def started(pod: Pod, day: int) -> Pod:
+    """Running since that day: no two pods are equally important victims."""
+    since = dt.datetime(2027, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days=day)
+    return msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, start_time=since))
 
 
 def nominated(pod: Pod, node: str) -> Pod:

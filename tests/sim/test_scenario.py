@@ -54,7 +54,7 @@ def test_every_example_is_ready_to_run(path: Path) -> None:
     assert loaded.end is not None
     for profile in (None, *loaded.profile_names):
         assert [each.name for each in loaded.configurations(profile)] == [each.name for each in loaded.spec.schedulers]
-    assert all(fault.time < loaded.end for fault in loaded.faults())
+    assert all(fault.at < loaded.end for fault in loaded.faults())
 
 
 @each_example
@@ -149,7 +149,7 @@ def test_schedulers_have_their_own_names_speeds_and_pauses() -> None:
     )
     one, two = made.configurations()
     assert one.settings == SchedulerSettings(decision_latency=0.01, view_delay=2.0)
-    assert [(pause.start, pause.seconds) for pause in one.pauses] == [(3600.0, 300.0)]
+    assert [(pause.at, pause.seconds) for pause in one.pauses] == [(3600.0, 300.0)]
     assert [profile.scheduler_name for profile in one.configuration.profiles] == ["one"]
     assert [profile.scheduler_name for profile in two.configuration.profiles] == ["a", "b"]
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from fairway.model import Node, ObjectMeta
-from fairway.sim.scenario import Scenario, ScenarioError, TimedFault, decode_scenario
+from fairway.sim.scenario import Scenario, ScenarioError, decode_scenario
 from fairway.sim.scenario_file import API_VERSION, KIND
+from fairway.sim.simulation import Fault
 
 
 def node(name: str, **labels: str) -> Node:
@@ -30,7 +31,7 @@ def scenario(**spec: Any) -> Scenario:
 )
 def test_faults_concern_the_nodes_they_name(fault: dict[str, Any], names: list[str]) -> None:
     drawn = scenario(faults=[{"at": "1h", "action": "drain", "for": "10m", **fault}]).faults(NODES)
-    assert drawn == [TimedFault(3600.0, "drain", name, 600.0) for name in names]
+    assert drawn == [Fault(3600.0, name, "drain", 600.0) for name in names]
 
 
 def test_faults_come_in_order_of_time_and_otherwise_as_written() -> None:
@@ -40,9 +41,9 @@ def test_faults_come_in_order_of_time_and_otherwise_as_written() -> None:
         {"at": 10, "node": "a-1", "action": "cordon"},
     ]
     assert scenario(faults=faults).faults(NODES) == [
-        TimedFault(10.0, "lose", "b-1", None),
-        TimedFault(10.0, "cordon", "a-1", None),
-        TimedFault(20.0, "uncordon", "a-1", None),
+        Fault(10.0, "b-1", "lose"),
+        Fault(10.0, "a-1", "cordon"),
+        Fault(20.0, "a-1", "uncordon"),
     ]
 
 
@@ -80,8 +81,8 @@ def test_random_faults_have_the_means_they_should() -> None:
     drawn = made.faults(MANY)
     assert len(drawn) == pytest.approx(2000 * 1000 / 110, rel=0.03)
     assert np.mean([fault.seconds for fault in drawn if fault.seconds is not None]) == pytest.approx(36000, rel=0.03)
-    assert [fault.time for fault in drawn] == sorted(fault.time for fault in drawn)
-    assert drawn[-1].time < 3_600_000
+    assert [fault.at for fault in drawn] == sorted(fault.at for fault in drawn)
+    assert drawn[-1].at < 3_600_000
 
 
 def test_a_node_fails_again_only_after_it_was_back() -> None:
@@ -90,17 +91,17 @@ def test_a_node_fails_again_only_after_it_was_back() -> None:
     assert len(drawn) > 50
     for fault in drawn:
         assert fault.seconds is not None
-        assert fault.time > back[fault.node]
-        back[fault.node] = fault.time + fault.seconds
+        assert fault.at > back[fault.node]
+        back[fault.node] = fault.at + fault.seconds
 
 
 def test_random_faults_follow_from_the_seed_and_each_node_has_its_own() -> None:
-    def drawn(seed: int, nodes: list[Node]) -> list[TimedFault]:
+    def drawn(seed: int, nodes: list[Node]) -> list[Fault]:
         return scenario(seed=seed, end="100h", randomFaults=[{"mtbf": "10h", "mttr": "1h"}]).faults(nodes)
 
     assert drawn(1, MANY[:9]) == drawn(1, MANY[:9])
     assert drawn(1, MANY[:9]) != drawn(2, MANY[:9])
     fewer = [fault for fault in drawn(1, MANY[:9]) if fault.node != "n-3"]
     assert fewer == drawn(1, MANY[:3] + MANY[4:9])
-    times = {fault.node: fault.time for fault in reversed(drawn(1, MANY[:9]))}
+    times = {fault.node: fault.at for fault in reversed(drawn(1, MANY[:9]))}
     assert len(set(times.values())) == len(times) == 9

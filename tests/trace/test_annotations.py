@@ -1,5 +1,7 @@
 """Durations as people write them, and the annotations that carry them."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,9 +53,10 @@ def test_text_and_back_is_exact_to_the_millisecond(seconds: float) -> None:
 @given(st.text(max_size=12))
 def test_any_text_is_a_duration_or_a_value_error(text: str) -> None:
     try:
-        assert parse_seconds(text) >= 0
-    except ValueError as error:
-        assert "duration" in str(error)
+        seconds = parse_seconds(text)
+    except ValueError:
+        seconds = 0
+    assert 0 <= seconds < math.inf
 
 
 def test_annotations_of_a_pod() -> None:

@@ -1,11 +1,10 @@
 """The controllers that make pods and a scheduler never sees: Deployment, DaemonSet, Job, CronJob.
 
 Decoded from API JSON or YAML by `fairway.model.decode`; ReplicaSet, StatefulSet and ReplicationController, which a
-scheduler does look at, are in `workload`. `default_controllers` fills in what a person left out, `owned` says what each
-of them makes of its template, and `fairway.sim.controllers` brings them to life.
+scheduler does look at, are in `workload`. `default_controllers` fills in what a person left out, `owned` says what
+each of them makes of its template, and `fairway.sim.controllers` brings them to life.
 """
 
-# ruff: noqa: RUF012 - msgspec gives each struct an empty dict of its own
 from __future__ import annotations
 
 from typing import Literal

@@ -1,8 +1,9 @@
 """Cron schedules: when a CronJob starts its jobs.
 
-In: a schedule as `spec.schedule` has it: five fields (minute, hour, day of the month, month, day of the week) with lists,
-ranges, steps and names; or @hourly and the like; or @every with a duration. Out: a `Schedule`, which knows the next time
-after any other. Matches `cron.ParseStandard` of robfig/cron v3, which Kubernetes 1.36 uses. Times are in UTC.
+In: a schedule as `spec.schedule` has it: five fields (minute, hour, day of the month, month, day of the week) with
+lists, ranges, steps and names; or @hourly and the like; or @every with a duration. Out: a `Schedule`, which knows the
+next time after any other. Matches `cron.ParseStandard` of robfig/cron v3, which Kubernetes 1.36 uses. Times are in
+UTC.
 """
 
 from __future__ import annotations
@@ -93,9 +94,9 @@ def parse_schedule(text: str) -> Schedule:
     parts = words.split()
     if len(parts) != len(FIELDS):
         raise ValueError(f"{text!r} has {len(parts)} fields; five are needed: {', '.join(name for name, *_ in FIELDS)}")
-    sets = [_values(part, *field) for part, field in zip(parts, FIELDS, strict=True)]
+    minutes, hours, days, months, weekdays = (_values(part, *field) for part, field in zip(parts, FIELDS, strict=True))
     starred = any(_is_starred(parts[number]) for number in (2, 4))
-    return Schedule(*sets, both_days=starred)
+    return Schedule(minutes, hours, days, months, weekdays, both_days=starred)
 
 
 def _is_starred(field: str) -> bool:

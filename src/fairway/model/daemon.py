@@ -1,8 +1,8 @@
 """Which nodes a DaemonSet runs on, and how its pods are bound for them.
 
 In: a DaemonSet's pod template, and nodes. Out: the names of the nodes that get a pod, and the template with what the
-DaemonSet controller adds for one of them (daemon_controller.go and daemonset_util.go, Kubernetes 1.36).
-Called by `fairway try` and by the DaemonSet controller of the simulation.
+DaemonSet controller adds for one of them (daemon_controller.go and daemonset_util.go, Kubernetes 1.36). Called by
+`fairway try` and by the DaemonSet controller of the simulation.
 """
 
 from __future__ import annotations

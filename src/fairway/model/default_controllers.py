@@ -1,8 +1,8 @@
 """What the API server fills in for the controllers that make pods.
 
 In: a Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job or CronJob. Out: the same, complete.
-Called by `fairway.model.default`. Matches `pkg/apis/{apps,batch}/v1/defaults.go` of Kubernetes 1.36, and resolves numbers
-that may be percentages as `intstr.GetScaledValueFromIntOrPercent` does.
+Called by `fairway.model.default`. Matches `pkg/apis/{apps,batch}/v1/defaults.go` of Kubernetes 1.36, and resolves
+numbers that may be percentages as `intstr.GetScaledValueFromIntOrPercent` does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What each kind of controller makes of its template: names, labels, ReplicaSets, claims.
 
-In: a Deployment, StatefulSet, Job or CronJob. Out: the objects they make, before the API server completes them. Called by
-`fairway try`, which makes all of them at once, and by the controllers of the simulation, which make them in time.
-Matches `pkg/controller/{deployment,statefulset,job,cronjob}` of Kubernetes 1.36.
+In: a Deployment, StatefulSet, Job or CronJob. Out: the objects they make, before the API server completes them.
+Called by `fairway try`, which makes all of them at once, and by the controllers of the simulation, which make them in
+time. Matches `pkg/controller/{deployment,statefulset,job,cronjob}` of Kubernetes 1.36.
 """
 
 from __future__ import annotations

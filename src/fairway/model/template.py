@@ -1,8 +1,9 @@
 """From a controller's template to its pods.
 
-In: an owner (anything with a kind and metadata), its pod template, and what tells one pod from the next: a name, labels,
-annotations. Out: pods as the API server would store them, owned by their controller. A `Stencil` completes the template
-once for all pods that only differ in name. Called by `owned`, by `fairway try` and by the controllers of the simulation.
+In: an owner (anything with a kind and metadata), its pod template, and what tells one pod from the next: a name,
+labels, annotations. Out: pods as the API server would store them, owned by their controller. A `Stencil` completes
+the template once for all pods that only differ in name. Called by `owned`, by `fairway try` and by the controllers of
+the simulation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What an API server would refuse in the controllers that make pods.
 
-In: a controller, after defaulting. Out: the problems, each with the path of its field; those of a pod template are named
-as fields of the template. Called by `fairway.model.validate`. The rules are those of `pkg/apis/{apps,batch}/validation` of
-Kubernetes 1.36, as far as they matter to a simulation.
+In: a controller, after defaulting. Out: the problems, each with the path of its field; those of a pod template are
+named as fields of the template. Called by `fairway.model.validate`. The rules are those of
+`pkg/apis/{apps,batch}/validation` of Kubernetes 1.36, as far as they matter to a simulation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,17 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fairway.model.controllers import Controller, CronJob, DaemonSet, Deployment, Job, JobSpec, PodFailurePolicyRule
+from fairway.model.controllers import (
+    Controller,
+    CronJob,
+    DaemonSet,
+    DaemonSetUpdateStrategy,
+    Deployment,
+    DeploymentStrategy,
+    Job,
+    JobSpec,
+    PodFailurePolicyRule,
+)
 from fairway.model.cron import parse_schedule
 from fairway.model.default_pod import default_pod
 from fairway.model.meta import LabelSelector
@@ -103,6 +113,7 @@ def _share_problems(path: str, value: IntOrPercent | None) -> Iterator[Problem]:
 
 def _strategy_problems(thing: Deployment | DaemonSet) -> Iterator[Problem]:
     yield from _number_problems("spec.minReadySeconds", thing.spec.min_ready_seconds)
+    strategy: DeploymentStrategy | DaemonSetUpdateStrategy
     if isinstance(thing, Deployment):
         path, strategy, other = "spec.strategy", thing.spec.strategy, "Recreate"
     else:
@@ -179,7 +190,7 @@ def _job_problems(path: str, spec: JobSpec) -> Iterator[Problem]:
 
 
 def _replacement_problems(path: str, spec: JobSpec) -> Iterator[Problem]:
-    policies = ("TerminatingOrFailed", "Failed")
+    policies: tuple[str, ...] = ("TerminatingOrFailed", "Failed")
     if spec.pod_failure_policy is not None:
         policies = ("Failed",)
         for index, rule in enumerate(spec.pod_failure_policy.rules):

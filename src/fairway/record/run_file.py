@@ -47,10 +47,12 @@ def create_run(path: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def finish_run(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Give a written file its name, at once and whole."""
+def finish_run(connection: duckdb.DuckDBPyConnection, path: Path, meta: dict[str, str]) -> None:
+    """Add the last of what `meta` says and give a written file its name, at once and whole."""
     partial = partial_path(path)
     try:
+        connection.execute("DELETE FROM meta WHERE key IN (SELECT unnest(?))", [list(meta)])
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", [list(item) for item in meta.items()])
         connection.execute("CHECKPOINT")
         connection.close()
         partial.replace(path)

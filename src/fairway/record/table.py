@@ -80,13 +80,18 @@ class Table:
         return tuple(column[0] for column in cursor.description or ())
 
     def where(self, condition: str, *parameters: Any) -> Table:
-        """The rows that satisfy a condition in SQL, with `?` for each parameter: `where("node = ?", "n-1")`."""
+        """The rows that satisfy a condition in SQL, with `?` for each parameter: `where("node = ?", "n-1")`.
+
+        The condition is about the columns that `select` chose from, not about those it made.
+        """
         question = replace(self._question, conditions=(*self._question.conditions, condition))
         return Table(self._connection, self._path, question, (*self.parameters, *parameters))
 
     def select(self, *expressions: str) -> Table:
         """Some columns, or expressions over columns in SQL."""
         question = replace(self._question, selected=", ".join(expressions))
+        if self._question.selected != "*":
+            question = Question(f"({self.sql})", selected=question.selected)
         return Table(self._connection, self._path, question, self.parameters)
 
     def rows(self) -> Iterator[dict[str, Any]]:

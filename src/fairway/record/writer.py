@@ -333,8 +333,15 @@ class RunWriter(NullWriter):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """An exception, or leaving without `close`, interrupts the run."""
-        if self._connection is not None and not isinstance(error, RecordError):
+        if self._connection is None:
+            return
+        try:
             self.interrupt(None, "not closed" if kind is None else f"{kind.__name__}: {error}".rstrip(": "))
+        except RecordError:  # the disk is full, say: what it took is in the partial file
+            self._connection.close()
+            self._connection = None
+            if error is None:
+                raise
 
     def _finish(self, t_end: float | None, ending: dict[str, Any]) -> None:
         self._buffers["nodes"].rows.extend(self._nodes.open_rows())
@@ -346,10 +353,7 @@ class RunWriter(NullWriter):
         ending["num_rows"] = {name: buffer.num_written for name, buffer in self._buffers.items() if name != "meta"}
         if t_end is not None:
             ending["end_seconds"] = t_end
-        connection = self._open()
-        connection.execute("DELETE FROM meta WHERE key IN (SELECT unnest(?))", [list(ending)])
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", [(key, json.dumps(ending[key])) for key in ending])
-        finish_run(connection, self.path)
+        finish_run(self._open(), self.path, {key: json.dumps(value) for key, value in ending.items()})
         self._connection = None
 
     def _open(self) -> duckdb.DuckDBPyConnection:

@@ -23,23 +23,22 @@ from fairway.model import Node
 from fairway.record import RecordOptions
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.scenario_checks import kind_problems, profile_problem, scenario_problems
-from fairway.sim.scenario_faults import TimedFault, draw_faults
+from fairway.sim.scenario_faults import draw_faults
 from fairway.sim.scenario_fields import Problem, ScenarioError, decode_struct
 from fairway.sim.scenario_file import Config, ScenarioFile, ScenarioSpec, SchedulerSpec
 from fairway.sim.scenario_overrides import Overrides, overridden
 from fairway.sim.scenario_paths import with_absolute_paths
-from fairway.sim.scenario_schedulers import ConfiguredScheduler, configure, plain_config, scheduler_seed
+from fairway.sim.scenario_schedulers import configure, plain_config, scheduler_seed
 from fairway.sim.scenario_schema import json_schema
 from fairway.sim.scenario_text import plain_values, yaml_text
 from fairway.sim.scenario_workload import build_workload
+from fairway.sim.simulation import Fault, Plan, SchedulerPlan
 from fairway.trace import Workload
 from fairway.trace.text_file import Progress
 
 __all__ = [
-    "ConfiguredScheduler",
     "Scenario",
     "ScenarioError",
-    "TimedFault",
     "complete",
     "decode_scenario",
     "json_schema",
@@ -95,7 +94,22 @@ class Scenario:
         wanted = self.spec.record
         return RecordOptions(**{name: getattr(wanted, name) for name in wanted.__struct_fields__})
 
-    def configurations(self, profile: str | None = None) -> list[ConfiguredScheduler]:
+    def plan(self, profile: str | None = None, progress: Progress | None = None) -> Plan:
+        """Everything that a `Simulation` runs, with this policy; `progress` hears of the reading."""
+        schedulers = self.configurations(profile)  # first: what is wrong here is told before long files are read
+        workload = self.workload(progress)
+        return Plan(
+            nodes=workload.nodes,
+            objects=workload.objects,
+            arrivals=workload.arrivals,
+            schedulers=schedulers,
+            faults=self.faults(self._nodes_of(workload)),
+            kubelet=self.kubelet_settings,
+            seed=self.seed,
+            end=self.end,
+        )
+
+    def configurations(self, profile: str | None = None) -> list[SchedulerPlan]:
         """Every scheduler, ready to run; `profile` says which policy the first one has."""
         problems: list[Problem] = []
         made = []
@@ -121,23 +135,25 @@ class Scenario:
         """The nodes, what is there at the start, and what arrives; `progress` hears parts that add up to 1."""
         return build_workload(self.spec, self.name, self.source, self.folder, progress)
 
-    def faults(self, nodes: Sequence[Node] | None = None) -> list[TimedFault]:
+    def faults(self, nodes: Sequence[Node] | None = None) -> list[Fault]:
         """What happens to these nodes (without: those of the workload), in order of time."""
         if not self.spec.faults and not self.spec.random_faults:
             return []
-        if nodes is None:
-            workload = self.workload()
-            late = (arrival.object for arrival in workload.arrivals) if self._has_late_nodes else ()
-            nodes = [*workload.nodes, *(thing for thing in late if isinstance(thing, Node))]
+        nodes = self._nodes_of(self.workload()) if nodes is None else nodes
         problems: list[Problem] = []
         drawn = draw_faults(self.spec, nodes, problems)
         if problems:
             raise ScenarioError(self.source, problems)
         return drawn
 
-    @property
-    def _has_late_nodes(self) -> bool:
-        return any(group.joins for group in self.spec.cluster.nodes) or bool(self.spec.cluster.files)
+    def _nodes_of(self, workload: Workload) -> list[Node]:
+        """The nodes at the start, and those that join; only generated nodes and manifests can."""
+        cluster = self.spec.cluster
+        if not (self.spec.faults or self.spec.random_faults):
+            return workload.nodes
+        may_join = any(group.joins for group in cluster.nodes) or cluster.files
+        late = (arrival.object for arrival in workload.arrivals) if may_join else ()
+        return [*workload.nodes, *(thing for thing in late if isinstance(thing, Node))]
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Chance for one purpose: the same for the same seed, whatever other purposes draw."""
@@ -208,9 +224,7 @@ def complete(scenario: Scenario) -> Scenario:
     }
     if problems:
         raise ScenarioError(scenario.source, problems)
-    spec = msgspec.structs.replace(
-        with_absolute_paths(spec, scenario.folder), schedulers=schedulers, profiles=profiles
-    )
+    spec = msgspec.structs.replace(with_absolute_paths(spec, scenario.folder), schedulers=schedulers, profiles=profiles)
     metadata = msgspec.structs.replace(scenario.file.metadata, name=scenario.name)
     return replace(scenario, file=msgspec.structs.replace(scenario.file, metadata=metadata, spec=spec))
 

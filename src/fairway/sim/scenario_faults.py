@@ -1,8 +1,8 @@
 """What happens to nodes, and when: a scenario's faults, those by chance drawn from its seed.
 
-In: `Fault`s and `RandomFault`s, the nodes, the seed and the end. Out: `TimedFault`s in order of time, for
-`NodeLifecycle.apply`. Each node has its own stream of chance, so a node more or less leaves the others' fate alone.
-Called by `Scenario.faults`.
+In: `Fault`s and `RandomFault`s, the nodes, the seed and the end. Out: faults of single nodes in order of time, as
+`simulation.Plan` has them. Each node has its own stream of chance, so a node more or less leaves the others' fate
+alone. Called by `Scenario.faults`.
 """
 
 from __future__ import annotations
@@ -10,38 +10,28 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 import numpy as np
 
 from fairway.model import Node
-from fairway.sim.node_lifecycle import FaultAction
 from fairway.sim.scenario_fields import Problem
 from fairway.sim.scenario_file import Fault, RandomFault, ScenarioSpec
+from fairway.sim.simulation import Fault as PlannedFault
 
-__all__ = ["TimedFault", "draw_faults", "fault_problems"]
+__all__ = ["draw_faults", "fault_problems"]
 
 UNDONE = ("lose", "cordon", "drain", "remove")
 SHORTEST = 1.0  # a mean time between failures below a second would fill the memory, not a cluster's day
 
 
-class TimedFault(NamedTuple):
-    """One thing that happens to one node."""
-
-    time: float
-    action: FaultAction
-    node: str
-    seconds: float | None  # undone after so long; None: not
-
-
-def draw_faults(spec: ScenarioSpec, nodes: Sequence[Node], problems: list[Problem]) -> list[TimedFault]:
+def draw_faults(spec: ScenarioSpec, nodes: Sequence[Node], problems: list[Problem]) -> list[PlannedFault]:
     """All faults in order of time; a fault that concerns no node is a problem."""
-    drawn: list[TimedFault] = []
+    drawn: list[PlannedFault] = []
     for index, fault in enumerate(spec.faults):
         names = _matching(nodes, fault.node or "*", fault.labels)
         if not names:
             problems.append(_nobody(fault, nodes, f"spec.faults[{index}]"))
-        drawn += [TimedFault(float(fault.at), fault.action, name, _seconds(fault)) for name in names]
+        drawn += [PlannedFault(float(fault.at), name, fault.action, _seconds(fault)) for name in names]
     for index, random in enumerate(spec.random_faults):
         names = _matching(nodes, random.node, random.labels)
         if not names:
@@ -49,16 +39,16 @@ def draw_faults(spec: ScenarioSpec, nodes: Sequence[Node], problems: list[Proble
         until = spec.end if random.until is None else random.until
         for name in names:
             drawn += _draw(random, name, float(until or 0), (spec.seed, index, zlib.crc32(name.encode())))
-    return sorted(drawn, key=lambda fault: fault.time)
+    return sorted(drawn, key=lambda fault: fault.at)
 
 
-def _draw(random: RandomFault, name: str, until: float, seed: tuple[int, ...]) -> Iterator[TimedFault]:
+def _draw(random: RandomFault, name: str, until: float, seed: tuple[int, ...]) -> Iterator[PlannedFault]:
     """Working and broken times in turn, exponential with the means given."""
     generator = np.random.default_rng((zlib.crc32(b"faults"), *seed))
     time = float(generator.exponential(random.mtbf))
     while time < until:
         broken = float(generator.exponential(random.mttr))
-        yield TimedFault(time, random.action, name, broken)
+        yield PlannedFault(time, name, random.action, broken)
         time += broken + float(generator.exponential(random.mtbf))
 
 

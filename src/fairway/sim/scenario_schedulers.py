@@ -1,9 +1,9 @@
 """A scenario's schedulers, ready to run: each with its whole configuration, its speed, and when it pauses.
 
 In: `SchedulerSpec`s, whose config is a file, written in place, or absent, and the policy to use for the first. Out:
-`ConfiguredScheduler`s. A profile that says no schedulerName serves the scheduler's name; one that says no seed gets
-one that follows from the scenario's. Problems within a config are told with the path of the field that holds it.
-Called by `Scenario.configurations`, `decode_scenario` (to check) and `complete` (to write configs in place).
+`SchedulerPlan`s. A profile that says no schedulerName serves the scheduler's name; one that says no seed gets one
+that follows from the scenario's. Problems within a config are told with the path of the field that holds it. Called
+by `Scenario.configurations`, `decode_scenario` (to check) and `complete` (to write configs in place).
 """
 
 from __future__ import annotations
@@ -11,35 +11,27 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from fairway.cycle import ConfigError, Configuration, decode_configuration
+from fairway.cycle import ConfigError, decode_configuration
 from fairway.cycle.config_file import API_VERSION, KIND
 from fairway.cycle.config_text import parse_text
 from fairway.plugins.registry import REGISTRY
 from fairway.sim.scenario_fields import Problem
-from fairway.sim.scenario_file import Pause, SchedulerSpec
+from fairway.sim.scenario_file import SchedulerSpec
 from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.simulation import Pause, SchedulerPlan
 
-__all__ = ["Config", "ConfiguredScheduler", "configure", "plain_config", "scheduler_seed"]
+__all__ = ["Config", "configure", "plain_config", "scheduler_seed"]
 
 Config = str | dict[str, Any] | None
 
 
-class ConfiguredScheduler(NamedTuple):
-    """What a `SimScheduler` is made of."""
-
-    name: str
-    configuration: Configuration
-    settings: SchedulerSettings
-    pauses: tuple[Pause, ...]
-
-
 def configure(
     scheduler: SchedulerSpec, config: Config, folder: str, seed: int, at: tuple[str, list[Problem]]
-) -> ConfiguredScheduler | None:
+) -> SchedulerPlan | None:
     """One scheduler with this config; None after adding to the problems what is wrong, under the path given."""
     path, problems = at
     plain = plain_config(config, scheduler.name, folder, at)
@@ -55,7 +47,8 @@ def configure(
         view_delay=float(scheduler.view_delay),
         bind_latency=float(scheduler.bind_latency),
     )
-    return ConfiguredScheduler(scheduler.name, configuration, settings, scheduler.pause)
+    pauses = tuple(Pause(float(each.start), float(each.seconds)) for each in scheduler.pause)
+    return SchedulerPlan(scheduler.name, configuration, settings, pauses)
 
 
 def plain_config(config: Config, name: str, folder: str, at: tuple[str, list[Problem]]) -> dict[str, Any] | None:

@@ -9,9 +9,11 @@ together, so that pods find their priority classes and nothing is there twice. W
 from __future__ import annotations
 
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -42,6 +44,7 @@ __all__ = ["build_workload"]
 Read = Callable[[Progress | None], Workload]
 CHANGES: Final = ("start", "stop", "limit", "copies", "time_scale", "duration_scale", "delay")
 AS_IT_IS: Final = WorkloadSource()
+OUR_RACK: Final = re.compile(r"rack-([0-9]{1,9})")
 
 
 def build_workload(
@@ -152,8 +155,9 @@ def _changed(workload: Workload, source: WorkloadSource) -> Workload:
 def _generated(groups: tuple[Nodes, ...]) -> Workload:
     nodes: list[Node] = []
     late: list[Arrival] = []
+    every = iter(make_nodes(groups))
     for group in groups:
-        made = [_with_images(node, group.images) for node in make_nodes([group])]
+        made = [_with_images(node, group.images) for node in islice(every, group.count)]
         if group.joins:
             late += [Arrival(float(group.joins), node) for node in made]
         else:
@@ -172,5 +176,7 @@ def _with_images(node: Node, sizes: Mapping[str, Quantity]) -> Node:
 def _in_racks(nodes: list[Node], racks: Racks) -> list[Node]:
     """Nodes that stand in no rack yet are put into racks, in place of themselves."""
     homeless = [node for node in nodes if RACK not in node.metadata.labels]
-    placed = {node.metadata.name: node for node in assign_racks(homeless, racks.servers_per_rack)}
+    numbers = (OUR_RACK.fullmatch(node.metadata.labels.get(RACK, "")) for node in nodes)
+    free = max((int(number[1]) + 1 for number in numbers if number), default=0)
+    placed = {node.metadata.name: node for node in assign_racks(homeless, racks.servers_per_rack, free)}
     return [placed.get(node.metadata.name, node) for node in nodes]

@@ -46,7 +46,7 @@ class SchedulerPlan:
 
     name: str
     configuration: Configuration
-    settings: SchedulerSettings = SchedulerSettings()
+    settings: SchedulerSettings = field(default_factory=SchedulerSettings)
     pauses: tuple[Pause, ...] = ()
 
 
@@ -69,7 +69,7 @@ class Plan:
     arrivals: Iterable[Arrival]
     schedulers: Sequence[SchedulerPlan]
     faults: Sequence[Fault] = ()
-    kubelet: KubeletSettings = KubeletSettings()
+    kubelet: KubeletSettings = field(default_factory=KubeletSettings)
     seed: int = 0
     end: float | None = None  # seconds; None: when nothing more can happen
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
-Action = Callable[[], None]
+Action = Callable[[], object]
+"""What it returns is of no interest."""
 
 
 class Handle:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from fairway.model import DecodeError, Source, object_name
@@ -45,6 +46,7 @@ GANG_SIZE: Final = f"{PREFIX}gang-size"  # how many pods that job has
 QOS: Final = f"{PREFIX}qos"  # the class of service a trace gives it
 
 TIMES: Final = (ARRIVAL, DURATION, FAIL_AFTER, START_LATENCY, TIME_LIMIT)
+TEMPLATES: Final = {"template": "template", "job_template": "jobTemplate"}  # where controllers have them
 UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 NUMBER: Final = r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})"
 PLAIN: Final = re.compile(rf"{NUMBER}(?:[eE][+-]?[0-9]{{1,2}})?")
@@ -86,24 +88,37 @@ def seconds_annotation(thing: Any, key: str, source: Source | str = "") -> float
     try:
         return parse_seconds(text)
     except ValueError as error:
-        raise _wrong(thing, key, str(error), source) from error
+        field = f"metadata.annotations[{key!r}]"
+        raise DecodeError(str(error), source=source, subject=object_name(thing), field=field) from error
 
 
 def check_annotations(thing: Any, source: Source | str = "") -> list[DecodeError]:
-    """Everything that is wrong with an object's annotations under `fairway.dev/`."""
-    annotations: dict[str, str] = thing.metadata.annotations
+    """Everything that is wrong with annotations under `fairway.dev/`, of an object and of the pods it makes."""
     problems = []
-    for key in TIMES:
-        try:
-            seconds_annotation(thing, key, source)
-        except DecodeError as error:
-            problems.append(error)
-    text = annotations.get(FAIL_PROBABILITY)
-    if text is not None and not (PLAIN.fullmatch(text) and float(text) <= 1):
-        problems.append(_wrong(thing, FAIL_PROBABILITY, f"must be a number from 0 to 1, not {text!r}", source))
+    for path, annotations in _all_annotations(thing, ""):
+        for key, text in annotations.items():
+            if problem := _problem(key, text):
+                field = f"{path}metadata.annotations[{key!r}]"
+                problems.append(DecodeError(problem, source=source, subject=object_name(thing), field=field))
     return problems
 
 
-def _wrong(thing: Any, key: str, problem: str, source: Source | str) -> DecodeError:
-    field = f"metadata.annotations[{key!r}]"
-    return DecodeError(problem, source=source, subject=object_name(thing), field=field)
+def _problem(key: str, text: str) -> str:
+    if key in TIMES:
+        try:
+            parse_seconds(text)
+        except ValueError as error:
+            return str(error)
+    elif key == FAIL_PROBABILITY and not (PLAIN.fullmatch(text) and float(text) <= 1):
+        return f"must be a number from 0 to 1, not {text!r}"
+    return ""
+
+
+def _all_annotations(thing: Any, path: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Those of an object and of the templates in it, with the paths of their owners."""
+    yield path, thing.metadata.annotations
+    spec = getattr(thing, "spec", None)
+    for name, field in TEMPLATES.items():
+        template = getattr(spec, name, None)
+        if template is not None:
+            yield from _all_annotations(template, f"{path}spec.{field}.")

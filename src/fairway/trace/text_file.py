@@ -89,8 +89,6 @@ def _opened(path: PathLike, progress: Progress | None) -> Iterator[tuple[Binary,
             yield (gzip.GzipFile(fileobj=raw) if start.startswith(GZIP) else raw), report
             if progress is not None and told < 1.0:
                 progress(1.0 - told)
-    except gzip.BadGzipFile as error:
-        raise _damaged(path, error, "at its beginning") from error
     except OSError as error:
         raise DecodeError(f"cannot be read: {error.strerror or error}", source=file) from error
 

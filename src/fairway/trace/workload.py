@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fairway.model import DecodeError, Node, object_name
-from fairway.trace.annotations import DURATION, FAIL_AFTER, GANG, parse_seconds, seconds_text
+from fairway.trace.annotations import DURATION, FAIL_AFTER, GANG, TEMPLATES, parse_seconds, seconds_text
 
 __all__ = ["Arrival", "Arrivals", "Workload", "combine"]
 
@@ -149,15 +149,12 @@ def _scale_durations(thing: Any, factor: float) -> Any:
     said = thing.metadata.annotations
     changes = {key: seconds_text(parse_seconds(said[key]) * factor) for key in (DURATION, FAIL_AFTER) if key in said}
     thing = _annotated(thing, changes) if changes else thing
-    template = getattr(getattr(thing, "spec", None), "template", None)
-    if template is None:
-        return thing
-    scaled = _scale_durations(template, factor)
-    return thing if scaled is template else _with_template(thing, scaled)
-
-
-def _with_template(thing: Any, template: Any) -> Any:
-    return msgspec.structs.replace(thing, spec=msgspec.structs.replace(thing.spec, template=template))
+    for name in TEMPLATES:
+        template = getattr(getattr(thing, "spec", None), name, None)
+        if template is not None:
+            spec = msgspec.structs.replace(thing.spec, **{name: _scale_durations(template, factor)})
+            thing = msgspec.structs.replace(thing, spec=spec)
+    return thing
 
 
 def _renamed(thing: Any, suffix: str) -> Any:

@@ -1,7 +1,7 @@
 """Which pods a controller gives up first when it has too many.
 
-In: active pods, how many related pods each node has, and the time. Out: the pods, first to go first: those that have not
-got far, then those on crowded nodes, then the young. Matches `ActivePods` and `ActivePodsWithRanks` of
+In: active pods, how many related pods each node has, and the time. Out: the pods, first to go first: those that have
+not got far, then those on crowded nodes, then the young. Matches `ActivePods` and `ActivePodsWithRanks` of
 `pkg/controller/controller_utils.go`, Kubernetes 1.36, for pods that are ready as soon as they run.
 """
 

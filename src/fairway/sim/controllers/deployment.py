@@ -1,8 +1,8 @@
 """The Deployment controller: one ReplicaSet per template, and the way from one to the next.
 
 In: Deployments, the ReplicaSets they own, and word from the ReplicaSet controller that a set's pods changed. Out:
-ReplicaSets that are made, scaled and, when there are too many old ones, removed: within maxSurge and maxUnavailable, or
-all old ones before any new one (Recreate). Matches `pkg/controller/deployment` of Kubernetes 1.36.
+ReplicaSets that are made, scaled and, when there are too many old ones, removed: within maxSurge and maxUnavailable,
+or all old ones before any new one (Recreate). Matches `pkg/controller/deployment` of Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import msgspec
 
 from fairway.cluster import Event, Verb
 from fairway.model import Deployment, PodTemplateSpec, ReplicaSet
-from fairway.model.default_controllers import scaled
 from fairway.model.owned import TEMPLATE_HASH, replica_set_of
 from fairway.sim.api_server import ApiServer
 from fairway.sim.controllers.reconciler import Owned, Reconciler, Report, silent
@@ -122,7 +121,7 @@ class DeploymentController(Reconciler[DeploymentState]):
             return
         if any(one.spec.replicas or len(self._replica_sets.book(one.metadata.uid)) for one in old):
             return
-        if self._available(new)[0] < deployment.spec.replicas:
+        if self._available(new)[0] < (deployment.spec.replicas or 0):
             return
         owned.is_settled = True
         for one in old[: max(0, len(old) - (deployment.spec.revision_history_limit or 0))]:
@@ -202,7 +201,9 @@ class DeploymentController(Reconciler[DeploymentState]):
             self._api.create(made)
         else:
             message = f"ReplicaSet {made.metadata.name} exists, and is not its own"
-            self._report("Deployment", f"{made.metadata.namespace}/{owned.thing.metadata.name}", "FailedCreate", message)
+            self._report(
+                "Deployment", f"{made.metadata.namespace}/{owned.thing.metadata.name}", "FailedCreate", message
+            )
 
     def _resize(self, one: ReplicaSet, replicas: int) -> None:
         if one.spec.replicas != replicas:

@@ -1,7 +1,7 @@
 """One owner's living pods, as the events told them.
 
-In: pods as they come, change and go. Out: which are active (they count), which are going (their deletion was asked for),
-and how many run. Kept by every controller for every owner, so that nobody ever lists all pods.
+In: pods as they come, change and go. Out: which are active (they count), which are going (their deletion was asked
+for), and how many run. Kept by every controller for every owner, so that nobody ever lists all pods.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What all controllers have in common: they hear of everything, and see to their owners one at a time.
 
-In: API server events. Out: for each owner whose pods or spec changed, one call of `reconcile` soon after, however many
-events there were; and one when an alarm rings. Events only change the books; everything is done in `reconcile`, when the
-books are up to date. A pod that has ended is taken out of the API server as soon as it is counted, and the pods of an
-owner that is gone are deleted, as a garbage collector would.
+In: API server events. Out: for each owner whose pods or spec changed, one call of `reconcile` soon after, however
+many events there were; and one when an alarm rings. Events only change the books; everything is done in `reconcile`,
+when the books are up to date. A pod that has ended is taken out of the API server as soon as it is counted, and the
+pods of an owner that is gone are deleted, as a garbage collector would.
 """
 
 from __future__ import annotations
@@ -170,14 +170,17 @@ class Reconciler(ABC, Generic[S]):
         else:
             self.wake(owned)
 
-    def alarm(self, owned: S, time: float) -> None:
-        """See to it then, if not before; of several times, the first counts, and `reconcile` asks for the others again."""
+    def alarm(self, owned: S, time: float, *, is_idle: bool = False) -> None:
+        """See to it then, if not before. Of several times the first counts; `reconcile` asks for the others again.
+
+        `is_idle`: a simulation that has nothing else to do need not wait for it.
+        """
         if owned.alarm is not None:
             if owned.alarm_time <= time:
                 return
             owned.alarm.cancel()
         owned.alarm_time = time
-        owned.alarm = self._timeline.at(time, lambda: self._ring(owned))
+        owned.alarm = self._timeline.at(time, lambda: self._ring(owned), is_idle)
 
     def _ring(self, owned: S) -> None:
         owned.alarm = None

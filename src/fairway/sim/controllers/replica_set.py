@@ -1,8 +1,8 @@
 """The ReplicaSet controller, which sees to ReplicationControllers as well: so many active pods, no more, no fewer.
 
-In: ReplicaSets, and the events of their pods. Out: pods made from the template in place of those that ended, were deleted
-or are on their way out; pods deleted when there are too many. `tell` is called when a set's pods come, go or begin to run,
-for the Deployment controller. Matches `pkg/controller/replicaset` of Kubernetes 1.36.
+In: ReplicaSets, and the events of their pods. Out: pods made from the template in place of those that ended, were
+deleted or are on their way out; pods deleted when there are too many. `tell` is called when a set's pods come, go or
+begin to run, for the Deployment controller. Matches `pkg/controller/replicaset` of Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The arithmetic of rolling updates: how many pods of which ReplicaSet.
 
-In: sizes of ReplicaSets, and how many of their pods are available. Out: the sizes they should have next. Called by the
-Deployment controller. Matches `deployment/rolling.go`, `deployment/sync.go` and `deployment_util.go` of Kubernetes 1.36.
+In: sizes of ReplicaSets, and how many of their pods are available. Out: the sizes they should have next. Called by
+the Deployment controller. Matches `deployment/rolling.go`, `deployment/sync.go` and `deployment_util.go` of
+Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Fences(NamedTuple):
 def scale_down_old(
     sizes: Sequence[int], available: Sequence[int], new_size: int, new_available: int, fences: Fences
 ) -> list[int]:
-    """The sizes that old sets, oldest first, should have: first without what is not available, then as many less as fits."""
+    """The sizes that old sets, oldest first, should have: unavailable pods go first, then as many as can be spared."""
     sizes = list(sizes)
     spare = sum(sizes) + new_size - fences.min_available - (new_size - new_available)
     if spare <= 0:

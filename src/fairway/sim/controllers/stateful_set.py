@@ -1,8 +1,9 @@
 """The StatefulSet controller: pods with names that stay, one after the other.
 
 In: StatefulSets and the events of their pods. Out: the pods 0, 1, 2, ..., each made when all before it are available
-(unless Parallel) and with claims of its own; deleted from the last to the first. A pod that is on its way out is replaced
-only when it is gone: there are never two of one name. Matches `pkg/controller/statefulset` of Kubernetes 1.36.
+(unless Parallel) and with claims of its own; deleted from the last to the first. A pod that is on its way out is
+replaced only when it is gone: there are never two of one name. Matches `pkg/controller/statefulset` of Kubernetes
+1.36.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from fairway.model import DecodeError, Loaded, Pod, PodTemplateSpec, Source, Sta
 from fairway.model.default_controllers import scaled
 from fairway.model.default_pod import default_pod
 from fairway.model.owned import REVISION, labelled, stateful_claims, stateful_pod
-from fairway.model.template import template_hash
 from fairway.sim.controllers.reconciler import Owned, Reconciler
+from fairway.sim.controllers.revisions import Revisions, revision_name
 
 __all__ = ["StatefulSetController"]
 
@@ -22,12 +23,13 @@ __all__ = ["StatefulSetController"]
 class StatefulSetState(Owned):
     """A StatefulSet and its pods by their number."""
 
-    __slots__ = ("former", "ordinals")
+    __slots__ = ("former", "ordinals", "revisions")
 
     def __init__(self, uid: str) -> None:
         super().__init__(uid)
         self.ordinals: dict[int, Pod] = {}
         self.former: PodTemplateSpec | None = None  # the template before an update that is not through yet
+        self.revisions = Revisions()
 
 
 class StatefulSetController(Reconciler[StatefulSetState]):
@@ -44,8 +46,9 @@ class StatefulSetController(Reconciler[StatefulSetState]):
         if before is None:
             for pod in owned.book:
                 self._note(owned, pod)
-        elif owned.former is None and before.spec.template != owned.thing.spec.template:
-            owned.former = before.spec.template
+        elif before.spec.template != owned.thing.spec.template:
+            owned.former = owned.former or before.spec.template
+            owned.revisions.change(owned.thing.metadata.name, owned.thing.spec.template)
 
     def _pod_changed(self, owned: StatefulSetState, pod: Pod, before: Pod | None) -> None:
         self._note(owned, pod)
@@ -68,6 +71,7 @@ class StatefulSetController(Reconciler[StatefulSetState]):
     def reconcile(self, owned: StatefulSetState) -> None:
         """First make what is missing, then delete what is too much, then bring what is old up to date."""
         spec = owned.thing.spec
+        owned.revisions.begin(owned.thing.metadata.name, spec.template, owned.ordinals.values())
         start = spec.ordinals.start if spec.ordinals else 0
         wanted = range(start, start + spec.replicas)
         is_ordered = spec.pod_management_policy != "Parallel"
@@ -98,8 +102,8 @@ class StatefulSetController(Reconciler[StatefulSetState]):
         rolling = thing.spec.update_strategy.rolling_update
         is_held_back = owned.former is not None and rolling is not None and ordinal < start + (rolling.partition or 0)
         template = owned.former if is_held_back and owned.former is not None else thing.spec.template
-        marked = labelled(template, {REVISION: self._revision(owned, template)})
-        pod = stateful_pod(thing, ordinal, marked)
+        mark = revision_name(thing.metadata.name, template) if is_held_back else owned.revisions.latest
+        pod = stateful_pod(thing, ordinal, labelled(template, {REVISION: mark}))
         try:
             pod = default_pod(pod, self._priority_classes())
         except DecodeError as error:
@@ -147,12 +151,7 @@ class StatefulSetController(Reconciler[StatefulSetState]):
         """Delete old pods from the last to the first, so many at a time."""
         spec = owned.thing.spec
         rolling = spec.update_strategy.rolling_update
-        revision = self._revision(owned, spec.template)
-        old = [
-            ordinal
-            for ordinal in wanted
-            if ordinal in owned.ordinals and _revision_of(owned.ordinals[ordinal]) not in (revision, None)
-        ]
+        old = [one for one in wanted if one in owned.ordinals and not owned.revisions.has(owned.ordinals[one])]
         if not old:
             owned.former = None
             return
@@ -163,15 +162,8 @@ class StatefulSetController(Reconciler[StatefulSetState]):
         for ordinal in candidates[: max(0, at_once - unavailable)]:
             self._api.delete(owned.ordinals[ordinal])
 
-    def _revision(self, owned: StatefulSetState, template: PodTemplateSpec) -> str:
-        return f"{owned.thing.metadata.name}-{template_hash(template)}"
-
 
 def _ordinal(pod: Pod, owner: StatefulSet) -> int | None:
     """The pod's number, if it has the owner's name and one."""
     prefix, _, number = pod.metadata.name.rpartition("-")
     return int(number) if prefix == owner.metadata.name and number.isdigit() and number.isascii() else None
-
-
-def _revision_of(pod: Pod) -> str | None:
-    return pod.metadata.labels.get(REVISION)
