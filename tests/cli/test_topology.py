@@ -70,6 +70,7 @@ def test_files_beside_the_originals(folder: Path, capsys: pytest.CaptureFixture[
         "pods.yml",
     ]
     assert (folder / "nodes.yaml").read_text() == NODES
+    assert (folder / "nodes-hier.yaml").stat().st_mode == (folder / "nodes.yaml").stat().st_mode
     assert (folder / "pods.yml").read_text() == PODS
     shown = capsys.readouterr()
     assert "nodes-hier.yaml" in shown.out
@@ -126,7 +127,8 @@ def test_dry_run_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert not (folder / "nodes-hier.yaml").exists()
     assert run(folder, "--servers-per-rack", 3) == 0
     written = json.loads((folder / "more-hier.json").read_text())
-    assert written["items"][0]["metadata"]["labels"]["fairway.dev/rack"] == "rack-1"
+    labels = {"fairway.dev/rack": "rack-1", "fairway.dev/server": "rack-1-server-0"}
+    assert written == {**document, "items": [{"metadata": {"name": "é", "labels": labels}}]}
 
 
 @pytest.mark.parametrize(

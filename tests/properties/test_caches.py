@@ -89,7 +89,7 @@ def follow(seed: int, steps: int, make: Any) -> None:
     remembering = make(live, caching=True)
     pods = [random_pod(dice, f"judged-{number}") for number in range(4)]
     for step in range(steps):
-        for pod in pods:
+        for number, pod in enumerate(pods):
             if dice.flip(70):  # the others have more to catch up with the next time
                 forgetful = make(world.load(), caching=False)
                 details = inspected(remembering, pod)
@@ -105,7 +105,7 @@ def follow(seed: int, steps: int, make: Any) -> None:
                 if decision.outcome is Outcome.SCHEDULED and dice.flip(30):
                     copy = renamed(pod, f"copy-{step}-{pod.metadata.name}")
                     live.assume(copy, live.classify(copy), decision.row)
-                    bound = Event(Verb.MODIFIED, started(placed_on(copy, decision.node), len(world.objects)))
+                    bound = Event(Verb.MODIFIED, started(placed_on(copy, decision.node), 10 * step + number))
                     live.apply(bound)
                     world.apply(bound)
         for _ in range(dice.pick((1, 1, 3))):

@@ -196,7 +196,8 @@ def test_nothing_free_is_not_fragmented() -> None:
 def test_nodes_used_when_pods_follow_each_other() -> None:
     history = history_of([[4]] * 3, [(0, 0, 2, [1]), (0, 2, 4, [1]), (1, 4, 6, [1]), (2, 1, 1, [1])], 10.0)
     used = nodes_used(history)
-    assert (used.mean, used.peak, used.ever) == (pytest.approx(0.6), 1, 2)
+    assert used.mean == pytest.approx(0.6)
+    assert (used.peak, used.ever) == (1, 2)
 
 
 def test_long_runs_are_sampled_near_the_truth() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -84,8 +85,8 @@ def tell(made: RunWriter, ledger: Ledger, steps: list[tuple[str, int, str, int, 
     return t
 
 
-@given(steps=STEPS, chunk_rows=st.sampled_from([1, 7, 1000]), instants=st.lists(st.floats(-1, 45), max_size=4))
-@settings(max_examples=60)
+@given(steps=STEPS, chunk_rows=st.sampled_from([6, 1000]), instants=st.lists(st.floats(-1, 45), max_size=4))
+@settings(max_examples=20)
 def test_the_load_at_any_instant_is_the_sum_of_what_pods_hold(
     steps: list[tuple[str, int, str, int, float]], chunk_rows: int, instants: list[float]
 ) -> None:
@@ -109,9 +110,7 @@ def test_the_load_at_any_instant_is_the_sum_of_what_pods_hold(
 def check_integral(run: Run, ledger: Ledger, end: float) -> None:
     """What all pods held over the run, by two ways, and by the curve of the sum over all nodes."""
     steps = [*ledger.history, (end, {})]
-    expected = sum(
-        sum(load.values()) * (after - time) for (time, load), (after, _) in zip(steps, steps[1:], strict=False)
-    )
+    expected = sum(sum(load.values()) * (after - time) for (time, load), (after, _) in pairwise(steps))
     history = load_history(run)
     if "cpu" not in history.resources:
         assert expected == 0

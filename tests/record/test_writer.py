@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -377,7 +378,7 @@ def test_a_story_that_can_not_be_is_an_error(tmp_path: Path) -> None:
     made.node_added(0.0, node("a"))
     made.pod_created(0.0, pod("one"), SCHEDULER)
     made.bound(0.0, "default/one", "a")
-    mistakes = {
+    mistakes: dict[str, Callable[[], object]] = {
         "there already": lambda: made.node_added(1.0, node("a")),
         "not there": lambda: made.node_gone(1.0, "b", "?"),
         r"one \(uid default/one\) is there already": lambda: made.pod_created(1.0, pod("one"), SCHEDULER),

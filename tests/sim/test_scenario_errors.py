@@ -107,7 +107,8 @@ DURATION = 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'
         ),
         pytest.param(
             "{cluster: {nodes: [{count: 1, images: {a: much}}]}}",
-            'spec.cluster.nodes[0].images["a"]: expected a quantity: a number, or text such as "250m" or "2Gi", got "much"',
+            'spec.cluster.nodes[0].images["a"]: expected a quantity: a number, or text such as "250m" or "2Gi",'
+            ' got "much"',
             id="image",
         ),
         pytest.param(
@@ -248,7 +249,8 @@ DURATION = 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'
         ),
         pytest.param(
             "{kubelet: {startLatencie: 1s}}",
-            "spec.kubelet.startLatencie: unknown field; did you mean startLatency? Allowed: startLatency, imagePullLatency, terminationLatency",
+            "spec.kubelet.startLatencie: unknown field; did you mean startLatency?"
+            " Allowed: startLatency, imagePullLatency, terminationLatency",
             id="kubelet",
         ),
         pytest.param(

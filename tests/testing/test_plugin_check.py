@@ -555,6 +555,12 @@ def test_an_event_that_helps_has_to_wake_the_pod(plugin: type[Plugin], advice: s
     check_plugin(plugin, examples=[CROWDED], hints=False)
 
 
+def test_a_node_local_plugin_says_the_same_of_a_lonely_node() -> None:
+    calm = Situation([node("a", cpu=1), node("b", cpu=4)], [pod()])
+    with pytest.raises(AssertionError, match=r"score says 25 among 2 nodes and 100 when it is the only one .*node a\)"):
+        check_plugin(LooksAtOthers, examples=[calm])
+
+
 def test_waiting_is_a_permission() -> None:
     class Patient(FilterNothing):
         def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Wait:

@@ -147,9 +147,9 @@ def test_directories_json_and_gzip(tmp_path: Path) -> None:
             id="arrival",
         ),
         pytest.param(
-            "kind: CronJob\napiVersion: batch/v1\nmetadata: {name: x}\nspec: {schedule: '* * * * *', jobTemplate: {spec: "
-            "{template: {metadata: {annotations: {fairway.dev/duration: x}}, spec: {restartPolicy: Never, "
-            "containers: [{name: c}]}}}}}",
+            "kind: CronJob\napiVersion: batch/v1\nmetadata: {name: x}\nspec: {schedule: '@daily', "
+            "jobTemplate: {spec: {template: {metadata: {annotations: {fairway.dev/duration: x}}, "
+            "spec: {restartPolicy: Never, containers: [{name: c}]}}}}}",
             ":6: CronJob default/x: spec.jobTemplate.spec.template.metadata.annotations['fairway.dev/duration']: ",
             id="duration in a template",
         ),

@@ -67,7 +67,6 @@ class Answers:
         self._static_base = self.base
         self._versions: tuple[int, int, int] | None = None
         self._node_position = self._pod_position = -1
-        self._refusal: tuple[str, Refusal] | None = None
         self.filters: list[Part] = []  # active ones, in the profile's order
         self.moving_filters: list[Part] = []  # those whose verdict changes as pods come and go
         self.hooked: list[Part] = []  # those that must be told of imagined pods

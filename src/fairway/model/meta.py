@@ -65,7 +65,10 @@ class ObjectMeta(Value, frozen=True, kw_only=True):
     @property
     def controller(self) -> OwnerReference | None:
         """The owner that manages this object, if any."""
-        return next((owner for owner in self.owner_references if owner.controller), None)
+        for owner in self.owner_references:  # asked for at every event: a generator would cost three times as much
+            if owner.controller:
+                return owner
+        return None
 
 
 class LabelSelectorRequirement(Value, frozen=True, kw_only=True):

@@ -61,13 +61,11 @@ class Instance:
         np.add.at(loads, placement[is_placed], self.requests[is_placed])
         return loads
 
-    def check(self, placement: NDArray[np.intp]) -> None:
-        """Raise ValueError unless every placed pod is allowed where it is and no node holds more than it has."""
-        if (self.loads(placement) > self.allocatable).any():
-            raise ValueError("a node holds more than it has")
+    def fits(self, placement: NDArray[np.intp]) -> bool:
+        """Whether every placed pod is allowed where it is and no node holds more than it has."""
         is_placed = np.flatnonzero(placement >= 0)
-        if self.allowed is not None and not self.allowed[is_placed, placement[is_placed]].all():
-            raise ValueError("a pod is on a node it may not go to")
+        is_allowed = self.allowed is None or bool(self.allowed[is_placed, placement[is_placed]].all())
+        return is_allowed and bool((self.loads(placement) <= self.allocatable).all())
 
 
 def instance_at(

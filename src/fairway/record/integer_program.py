@@ -68,8 +68,6 @@ class IntegerProgram:
             "random_seed": 0,
             "mip_rel_gap": 0.0,
             "mip_abs_gap": 1e-6,
-            "mip_feasibility_tolerance": 1e-9,
-            "primal_feasibility_tolerance": 1e-9,
             "time_limit": float(time_limit_seconds),
         }
         for name, value in options.items():
@@ -81,6 +79,8 @@ class IntegerProgram:
             raise RecordError(infeasible)
         info = solver.getInfo()
         is_optimal = status == highspy.HighsModelStatus.kOptimal
+        if not is_optimal and status != highspy.HighsModelStatus.kTimeLimit:
+            raise RecordError(f"the solver gave up: {solver.modelStatusToString(status)}")
         if not is_optimal and info.primal_solution_status != int(highspy.SolutionStatus.kSolutionStatusFeasible):
             raise RecordError(f"the solver found no placement within {time_limit_seconds:g} s; give it more time")
         bound = info.mip_dual_bound if np.isfinite(info.mip_dual_bound) else info.objective_function_value

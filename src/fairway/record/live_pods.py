@@ -8,7 +8,7 @@ of manifests the latest, so that one may be written twice.
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -24,63 +24,47 @@ NUM_REMEMBERED = 65_536
 JSON = msgspec.json.Encoder()
 
 
-class LivePod:
-    """A pod that has not ended."""
+class LivePod(msgspec.Struct, eq=False, gc=False):
+    """A pod that has not ended. It refers to nothing that refers back, so the garbage collector may ignore it."""
 
-    __slots__ = (
-        "annotations",
-        "attempts",
-        "bound",
-        "created",
-        "ended",
-        "held_since",
-        "key",
-        "namespace",
-        "node",
-        "node_id",
-        "number",
-        "owner",
-        "priority",
-        "reason",
-        "requests",
-        "scheduler",
-        "started",
-        "template",
-        "uid",
-        "user",
-    )
+    number: int
+    key: str
+    namespace: str
+    uid: str
+    scheduler: str
+    user: str
+    owner: str | None
+    priority: int
+    annotations: str | None  # those of its own, as JSON
+    created: float
+    template: int = -1
+    requests: tuple[int, ...] = ()
+    attempts: int = 0
+    bound: float | None = None
+    started: float | None = None
+    ended: float | None = None
+    reason: str | None = None
+    held_since: float | None = None  # since when the open interval of occupancy runs; None: there is none
+    node_id: int | None = None
+    node: str | None = None
 
-    def __init__(self, number: int, pod: Pod, scheduler: str, created: float) -> None:
+    @classmethod
+    def of(cls, number: int, pod: Pod, scheduler: str, created: float) -> Self:
+        """A pod that was just created; template and requests are still to be assigned."""
         meta = pod.metadata
-        self.number = number
-        self.key = pod.key
-        self.namespace = meta.namespace
-        self.uid = meta.uid
-        self.scheduler = scheduler
-        self.priority = pod.spec.priority or 0
-        self.created = created
-        self.attempts = 0
-        self.bound: float | None = None
-        self.started: float | None = None
-        self.ended: float | None = None
-        self.reason: str | None = None
-        self.held_since: float | None = None  # since when the open interval of occupancy runs; None: there is none
-        self.node_id: int | None = None
-        self.node: str | None = None
-        self.user = meta.namespace
-        self.annotations: str | None = None
-        self.owner: str | None = None
-        self.template = -1
-        self.requests: tuple[int, ...] = ()
+        namespace = user = meta.namespace
+        annotations = owner = None
         if meta.annotations:
             own = {name: value for name, value in meta.annotations.items() if name.startswith(OWN_ANNOTATIONS)}
             if own:
-                self.user = own.get(USER_ANNOTATION, meta.namespace)
-                self.annotations = JSON.encode(own).decode()
+                user = own.get(USER_ANNOTATION, namespace)
+                annotations = JSON.encode(own).decode()
         if meta.owner_references:
             controller = meta.controller
             if controller is not None:
-                self.owner = f"{controller.kind}/{controller.name}"
+                owner = f"{controller.kind}/{controller.name}"
+        priority = pod.spec.priority or 0
+        return cls(number, pod.key, namespace, meta.uid, scheduler, user, owner, priority, annotations, created)
 
     def row(self) -> tuple[Any, ...]:
         """The pod's row of the table `pods`."""

@@ -102,7 +102,7 @@ class RunWriter(NullWriter):
         uid = pod.metadata.uid
         if uid in self._pods.by_uid:
             raise RecordError(f"pod {pod.key} (uid {uid}) is there already")
-        live = LivePod(self._num_pods, pod, scheduler, t)
+        live = LivePod.of(self._num_pods, pod, scheduler, t)
         self._templates.assign(live, pod)
         self._pods.by_uid[uid] = live
         self._num_pods += 1

@@ -7,18 +7,21 @@ cluster. Called by `fairway.testing.plugin_check`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fairway.cluster import Aspect, Change, Cluster, Event, Nodes, Verb
-from fairway.model import Pod, object_name
+from fairway.model import Node, Pod, object_name
 from fairway.plugin import Locality, Plugin, Refusal
 from fairway.testing.interview import Answers, Interview
 from fairway.testing.situations import Situation
 
 Make = Callable[[Cluster], Plugin]
+
+LONELY_NODES = 2
+"""So many nodes of a situation are tried alone."""
 
 STALE_STATE = (
     "With Locality.NODE what pre_filter and pre_score return is kept while rows change: "
@@ -30,7 +33,7 @@ STALE_NOTES = "What it keeps in pod.kept or in itself has gone stale: bring it u
 def check_memory(make: Make, situation: Situation, pod: Pod, hints: bool) -> None:
     """Remembering answers as the cycle does never gives another answer than asking anew."""
     objects = {(thing.kind, thing.metadata.uid): thing for thing in situation.objects}
-    cluster = _load(objects)
+    cluster = _load(objects.values())
     memory = Memory(Interview(make(cluster), pod))
     for event in situation.events:
         key = (event.object.kind, event.object.metadata.uid)
@@ -40,16 +43,36 @@ def check_memory(make: Make, situation: Situation, pod: Pod, hints: bool) -> Non
             objects[key] = event.object
         before = memory.answers
         changes = memory.follow(event)
-        fresh = Interview(make(_load(objects)), pod).answers()
+        fresh = Interview(make(_load(objects.values())), pod).answers()
         if memory.answers != fresh:
             raise memory.complaint(event, fresh)
         if hints and cluster.nodes.row_of:
             _check_hints(memory.interview, before, fresh, event, changes)
 
 
-def _load(objects: dict[Any, Any]) -> Cluster:
+def check_solitude(make: Make, situation: Situation, pod: Pod) -> None:
+    """A plugin that judges each node by itself says the same when the node is the only one."""
+    interview = Interview(make(_load(situation.objects)), pod)
+    if interview.plugin.locality is not Locality.NODE:
+        return
+    together = interview.answers()
+    nodes = [thing for thing in situation.objects if isinstance(thing, Node)]
+    for node in nodes[:LONELY_NODES]:
+        alone = Interview(
+            make(_load([thing for thing in situation.objects if thing is node or not isinstance(thing, Node)])), pod
+        ).answers()
+        fits = {name: answer for name, answer in together.fits.items() if name == node.name}
+        scores = {name: answer for name, answer in together.scores.items() if name == node.name}
+        if alone != (among := Answers(together.stance, fits, scores)):
+            method, _, was, now = first_difference(among, alone)
+            problem = f"says {was} among {len(nodes)} nodes and {now} when it is the only one"
+            advice = "It looks further than one node: declare locality = Locality.CLUSTER."
+            raise interview.wrong(method, problem, advice, node.name)
+
+
+def _load(objects: Iterable[Any]) -> Cluster:
     cluster = Cluster()
-    cluster.load(list(objects.values()))
+    cluster.load(list(objects))
     return cluster
 
 

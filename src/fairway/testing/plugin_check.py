@@ -19,7 +19,7 @@ from fairway.cluster.pod_class import ENCODER
 from fairway.model import Pod
 from fairway.plugin import MAX_SCORE, Hint, Locality, Plugin, Refusal, Wait, overrides
 from fairway.testing.builders import node
-from fairway.testing.change_rules import check_memory, check_what_if, first_difference
+from fairway.testing.change_rules import check_memory, check_solitude, check_what_if, first_difference
 from fairway.testing.fingerprint import differences, fingerprint
 from fairway.testing.interview import Answers, Interview
 from fairway.testing.situations import Situation, situations
@@ -58,6 +58,7 @@ def check_plugin(
             _check_answers(make, _loaded(situation.objects), pod, generator)
             check_what_if(make, _loaded(situation.objects), pod, situation.pods)
             check_memory(make, situation, pod, hints)
+            check_solitude(make, situation, pod)
 
 
 def _loaded(objects: Sequence[Any]) -> Cluster:

@@ -95,8 +95,8 @@ def seconds_annotation(thing: Any, key: str, source: Source | str = "") -> float
 def check_annotations(thing: Any, source: Source | str = "") -> list[DecodeError]:
     """Everything that is wrong with annotations under `fairway.dev/`, of an object and of the pods it makes."""
     problems = []
-    for path, annotations in _all_annotations(thing, ""):
-        for key, text in annotations.items():
+    for path, said in _all_annotations(thing, ""):
+        for key, text in said.items():
             if problem := _problem(key, text):
                 field = f"{path}metadata.annotations[{key!r}]"
                 problems.append(DecodeError(problem, source=source, subject=object_name(thing), field=field))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -47,8 +47,8 @@ class _File(NamedTuple):
     documents: list[Any]
     is_json: bool
 
-    def objects(self) -> Iterator[dict[str, Any]]:
-        """Nodes and pods, in lists or not."""
+    def objects(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Nodes and pods, in lists or not, each with its kind."""
         for document in self.documents:
             yield from _objects(document)
 
@@ -69,7 +69,7 @@ def rewrite_files(
         if progress is not None:
             progress(1 / len(originals))
     nodes = {
-        _name(thing, file.path): _labels(thing) for file in files for thing in file.objects() if thing["kind"] == "Node"
+        _name(thing, file.path): _labels(thing) for file in files for kind, thing in file.objects() if kind == "Node"
     }
     if not nodes:
         raise DecodeError("no node in these files to give a rack to", source=", ".join(map(str, originals)))
@@ -83,7 +83,7 @@ def rewrite_files(
             notes.append(f"{file.path} has no nodes and no pods; it is left alone")
             continue
         if write:
-            _write(target, _text(file))
+            _write(target, _text(file), file.path)
         done.append(Rewritten(str(file.path), str(target), *counts))
     return done, notes
 
@@ -117,13 +117,12 @@ def _read(path: Path) -> _File:
     return _File(path, [tree for tree, _ in read_yaml(text, str(path))], is_json=False)
 
 
-def _objects(tree: Any, kind: str = "") -> Iterator[dict[str, Any]]:
+def _objects(tree: Any, kind: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(tree, dict):
         return
     own = tree.get("kind") or kind
     if own in {"Node", "Pod"} and tree.get("apiVersion", "v1") == "v1":
-        tree.setdefault("kind", own)
-        yield tree
+        yield own, tree
     elif isinstance(own, str) and own.endswith("List") and isinstance(tree.get("items"), list):
         for item in tree["items"]:
             yield from _objects(item, own.removesuffix("List"))
@@ -149,9 +148,9 @@ def _name(thing: Mapping[str, Any], path: Path) -> str:
 def _mark(file: _File, by_name: Mapping[str, Place], by_host: Mapping[str, Place]) -> tuple[int, int] | None:
     """Write the labels into the trees; how many nodes and pods got them, None if there is neither in the file."""
     num_objects = num_nodes = num_pods = 0
-    for thing in file.objects():
+    for kind, thing in file.objects():
         num_objects += 1
-        if thing["kind"] == "Node":
+        if kind == "Node":
             place: Place | None = by_name[_name(thing, file.path)]
             num_nodes += 1
         else:
@@ -201,12 +200,15 @@ def _text(file: _File) -> str:
     return text
 
 
-def _write(path: Path, text: str) -> None:
-    """All of it, or nothing."""
+def _write(path: Path, text: str, original: Path) -> None:
+    """All of it, or nothing, for whoever may read the original."""
+    temporary = path.with_name(f".{path.name}.part")
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(temporary).replace(path)
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            shutil.copymode(original, temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise DecodeError(f"cannot be written: {error.strerror}", source=str(path)) from error

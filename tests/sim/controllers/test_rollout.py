@@ -50,7 +50,8 @@ def test_old_sets_shrink(
     ("sizes", "replicas", "before", "expected"),
     [
         pytest.param([8, 5], 15, 13, [11, 7], id="five more for three fifths and two fifths"),
-        pytest.param([5, 8], 20, 13, [9, 14], id="the largest takes what is left over"),
+        pytest.param([5, 8], 20, 13, [9, 14], id="up"),
+        pytest.param([1, 1, 1], 10, 13, [1, 1, 11], id="of equals the newest takes what is left over"),
         pytest.param([8, 5], 5, 13, [5, 3], id="down"),
         pytest.param([8, 5], 0, 13, [0, 0], id="to nothing"),
         pytest.param([8, 5], 10, 13, [8, 5], id="unchanged"),

@@ -1,7 +1,7 @@
 """A small cluster in virtual time: API server, kubelets, controllers, and a scheduler that says yes at once.
 
-In: nodes, and settings if need be. Out: a `World` in which tests create controllers and let time pass. Its scheduler puts
-each pod on the node it names, or on the nodes in turn, without asking whether it fits.
+In: nodes, and settings if need be. Out: a `World` in which tests create controllers and let time pass. Its scheduler
+puts each pod on the node it names, or on the nodes in turn, without asking whether it fits.
 """
 
 from __future__ import annotations
@@ -54,9 +54,7 @@ class World:
         self.reports: list[tuple[str, str, str, str]] = []
         self.num_created = 0
         self.most = 0  # living pods at any time
-        start_controllers(
-            self.api, self.timeline, settings, lambda *words: self.reports.append(words)
-        )
+        start_controllers(self.api, self.timeline, settings, lambda *words: self.reports.append(words))
         self.binds = binds
         self._turn = 0
         self.api.watch(self._observe)

@@ -71,7 +71,7 @@ class Switchboard:
         elif item.metadata.owner_references and (owner := item.metadata.controller) is not None:
             controller = self._by_kind.get(owner.kind)
             if controller is not None:
-                controller.observe(event)
+                controller.observe_pod(item, event.verb, owner.uid)
             elif item.is_finished and event.verb is not Verb.DELETED:
                 self._api.remove(item)  # its controller is none of ours, and will not ask for it
 

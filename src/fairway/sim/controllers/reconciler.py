@@ -103,7 +103,7 @@ class Reconciler(ABC, Generic[S]):
         if isinstance(item, Pod):
             owner = item.metadata.controller
             if owner is not None and owner.kind in self.kinds:
-                self._observe_pod(item, event.verb, owner.uid)
+                self.observe_pod(item, event.verb, owner.uid)
         elif item.kind in self.kinds:
             self._observe_owner(item, event.verb)
         else:
@@ -133,7 +133,8 @@ class Reconciler(ABC, Generic[S]):
         for pod in list(owned.book.active.values()):
             self._api.delete(pod)
 
-    def _observe_pod(self, pod: Pod, verb: Verb, owner_uid: str) -> None:
+    def observe_pod(self, pod: Pod, verb: Verb, owner_uid: str) -> None:
+        """Take note of what happened to a pod whose owner is of one of these kinds."""
         uid = pod.metadata.uid
         owned = self._owners.get(owner_uid)
         if owned is None:
