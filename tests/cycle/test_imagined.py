@@ -38,11 +38,12 @@ def test_an_imagined_pod_takes_room_and_a_removed_one_gives_it() -> None:
         assert fits(answers, 1)  # the other node is as it was
     assert first_refusal(answers, 0) is None
     with imagined(answers, 0, removed=[what.pods.by_uid[there.metadata.uid]]) as imagination:
-        imagination.add(pod("ghost", cpu=1))
+        ghost = pod("ghost", cpu=1)
+        imagination.add(ghost, what.classify(ghost))
         assert fits(answers, 0)
-        imagination.add(there)
+        imagination.add(there, what.classify(there, bound=True))
         assert not fits(answers, 0)
-        imagination.remove(pod("ghost", cpu=1))
+        imagination.remove(ghost, what.classify(ghost))
         assert fits(answers, 0)
     assert differences(before, fingerprint(what)) == []
 
@@ -91,7 +92,7 @@ def test_what_was_told_is_taken_back_in_the_reverse_order() -> None:
     what = cluster(NODES, there)
     answers = answers_of(profile(what, Diary), pod())
     with imagined(answers, 1, [pod("x"), pod("y")], [what.pods.by_uid[there.metadata.uid]]) as imagination:
-        imagination.remove(pod("x"))
+        imagination.remove(pod("x"), what.classify(pod("x")))
     told, taken_back = ["-there@1", "+x@1", "+y@1", "-x@1"], ["+x@1", "-y@1", "-x@1", "+there@1"]
     assert answers.parts["Diary"].state == told + taken_back
 

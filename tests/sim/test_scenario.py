@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from fairway.model import Node, Pod
-from fairway.record import RecordOptions
+from fairway.record import NullWriter, RecordOptions
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.scenario import (
     Scenario,
@@ -18,6 +18,7 @@ from fairway.sim.scenario import (
 from fairway.sim.scenario_file import API_VERSION, KIND
 from fairway.sim.scenario_text import duration_text
 from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.simulation import Simulation
 from fairway.trace import RACK
 
 ROOT = Path(__file__).parents[2]
@@ -126,6 +127,14 @@ def test_durations_are_written_exactly(seconds: float, text: str | float) -> Non
 )
 def test_durations_are_seconds_or_words(written: Any, seconds: float) -> None:
     assert scenario(end=written).end == seconds
+
+
+def test_a_plan_runs_and_two_late_schedulers_do_want_the_same_place() -> None:
+    plan = load_scenario(ROOT / "examples" / "scenarios" / "two-schedulers.yaml").plan()
+    result = Simulation(plan, NullWriter()).run()
+    assert (result.end, result.arrived) == (7200.0, 100)
+    assert result.failed > 0  # no pod fails by itself there: the kubelets turned them away
+    assert result.succeeded + result.failed + result.waiting <= 100
 
 
 # -- schedulers --------------------------------------------------------------------------------------------------------

@@ -89,6 +89,7 @@ class Cluster:
         self.versions = Versions()
         self._orphans: dict[str, dict[str, Orphan]] = {}  # node name -> uid -> pods on a node we do not know
         self._orphaned: dict[str, str] = {}  # uid -> that node's name
+        self._counts = True  # are counters and journals kept? Not within what_if(rows_only=True)
         self._ports_before: dict[int, frozenset[HostPort]] = {}  # within what_if: rows whose ports were touched
         self._order_before: dict[int, list[str]] = {}  # within what_if: uids on rows that somebody was taken from
         self._undo: list[Placed | tuple[Pod, PodClass, int, bool]] | None = None
@@ -136,10 +137,15 @@ class Cluster:
         return placed.pod
 
     @contextlib.contextmanager
-    def what_if(self) -> Iterator[None]:
-        """Inside, `place` and `remove` change the real tables; on leaving, all of it is undone. May be nested."""
-        outer = self._undo, self._ports_before, self._order_before
+    def what_if(self, rows_only: bool = False) -> Iterator[None]:
+        """Inside, `place` and `remove` change the real tables; on leaving, all of it is undone. May be nested.
+
+        With `rows_only`, counters and journals are left alone, which is much faster, and enough to ask filters about
+        the rows concerned: what they know beyond a row is in their states. Caches must not be used inside.
+        """
+        outer = self._undo, self._ports_before, self._order_before, self._counts
         self._undo, self._ports_before, self._order_before = [], {}, {}
+        self._counts = self._counts and not rows_only
         try:
             yield
         finally:
@@ -153,7 +159,7 @@ class Cluster:
                 self.ports.set(row, ports)
             for row, uids in self._order_before.items():
                 self.pods.reorder(row, uids)
-            self._undo, self._ports_before, self._order_before = outer
+            self._undo, self._ports_before, self._order_before, self._counts = outer
 
     def place(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         """Within `what_if`: suppose the pod ran there."""
@@ -184,14 +190,15 @@ class Cluster:
         nonzero = nodes.nonzero[row]
         nonzero[0] += pod_class.resident_cpu
         nonzero[1] += pod_class.resident_memory
-        if pod_class.label_set.counters or pod_class.term_counters:
-            self.counters.count(pod_class, row, 1, placed.terminating)
+        if self._counts:
+            self.pod_journal.mark(row)
+            if pod_class.label_set.counters or pod_class.term_counters:
+                self.counters.count(pod_class, row, 1, placed.terminating)
         if pod_class.ports:
             self._keep_ports(row)
             self.ports.add(row, pod_class.ports)
         if pod_class.spec.volumes:
             self.storage.pod_added(row, pod_class)
-        self.pod_journal.mark(row)
         return placed
 
     def _remove(self, uid: str) -> Placed:
@@ -202,14 +209,15 @@ class Cluster:
         nonzero = nodes.nonzero[row]
         nonzero[0] -= pod_class.resident_cpu
         nonzero[1] -= pod_class.resident_memory
-        if pod_class.label_set.counters or pod_class.term_counters:
-            self.counters.count(pod_class, row, -1, placed.terminating)
+        if self._counts:
+            self.pod_journal.mark(row)
+            if pod_class.label_set.counters or pod_class.term_counters:
+                self.counters.count(pod_class, row, -1, placed.terminating)
         if pod_class.ports:
             self._keep_ports(row)
             self.ports.remove(row, pod_class.ports)
         if pod_class.spec.volumes:
             self.storage.pod_removed(row, pod_class)
-        self.pod_journal.mark(row)
         return placed
 
     # -- hearing ---------------------------------------------------------------------------------------------------

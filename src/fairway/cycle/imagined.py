@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fairway.cluster import Nodes, Placed
+from fairway.cluster import Nodes, Placed, PodClass
 from fairway.cycle.answers import Answers
 from fairway.model import Pod
 from fairway.plugin import Refusal
@@ -27,32 +27,30 @@ class Imagination:
         self._answers = answers
         self._cluster = answers.cluster
         self._row = row
-        self._log: list[tuple[Pod, bool]] = []
+        self._log: list[tuple[Pod, PodClass, bool]] = []
 
-    def add(self, pod: Pod) -> None:
+    def add(self, pod: Pod, pod_class: PodClass) -> None:
         """Suppose the pod ran here too."""
-        pod_class = self._cluster.classify(pod, bound=True)
         self._cluster.place(pod, pod_class, self._row)
-        self._tell(pod, True)
-        self._log.append((pod, True))
+        self._tell(pod, pod_class, True)
+        self._log.append((pod, pod_class, True))
 
-    def remove(self, pod: Pod) -> None:
+    def remove(self, pod: Pod, pod_class: PodClass) -> None:
         """Suppose the pod were gone."""
-        self._tell(pod, False)
+        self._tell(pod, pod_class, False)
         self._cluster.remove(pod.metadata.uid)
-        self._log.append((pod, False))
+        self._log.append((pod, pod_class, False))
 
     def undo_states(self) -> None:
         """Bring the states back; the tables are undone by the cluster."""
-        for pod, added in reversed(self._log):
-            self._tell(pod, not added)
+        for pod, pod_class, added in reversed(self._log):
+            self._tell(pod, pod_class, not added)
 
-    def _tell(self, pod: Pod, added: bool) -> None:
+    def _tell(self, pod: Pod, pod_class: PodClass, added: bool) -> None:
         answers = self._answers
         for part in answers.hooked:
-            other = self._cluster.classify(pod, bound=True)
             hook = part.plugin.add_pod if added else part.plugin.remove_pod
-            hook(answers.pod_class, part.state, pod, other, self._row)
+            hook(answers.pod_class, part.state, pod, pod_class, self._row)
 
 
 @contextlib.contextmanager
@@ -60,13 +58,14 @@ def imagined(
     answers: Answers, row: int, added: Sequence[Pod] = (), removed: Sequence[Placed] = ()
 ) -> Iterator[Imagination]:
     """Suppose these pods came to, and those left, that row."""
-    with answers.cluster.what_if():
+    cluster = answers.cluster
+    with cluster.what_if(rows_only=True):
         imagination = Imagination(answers, row)
         try:
             for placed in removed:
-                imagination.remove(placed.pod)
+                imagination.remove(placed.pod, placed.pod_class)
             for pod in added:
-                imagination.add(pod)
+                imagination.add(pod, cluster.classify(pod, bound=True))
             yield imagination
         finally:
             imagination.undo_states()

@@ -172,7 +172,7 @@ def _judge_together(
     cluster = profile.cluster
     victims: dict[int, list[Pod]] = {}
     violations: dict[int, int] = {}
-    with cluster.what_if():
+    with cluster.what_if(rows_only=True):
         removed = {int(row): _less_important(profile, pod, int(row)) for row in rows}
         for placed_there in removed.values():
             for placed in placed_there:
@@ -216,9 +216,9 @@ def _judge_alone(profile: Profile, pod: Pod, answers: Answers, row: int, statuse
             return []
         violating, others = split_by_budget(profile.cluster, _by_importance(profile, potential))
         for placed in [*violating, *others]:
-            imagination.add(placed.pod)
+            imagination.add(placed.pod, placed.pod_class)
             if refusal_with_nominated(profile, pod, answers, row) is not None or not fits(answers, row):
-                imagination.remove(placed.pod)
+                imagination.remove(placed.pod, placed.pod_class)
                 victims.append(placed.pod)
                 violations += placed in violating
     return [Candidate(row, tuple(_most_important_first(profile, victims)), violations)] if victims else []

@@ -39,7 +39,7 @@ def create_run(path: Path) -> duckdb.DuckDBPyConnection:
         # One thread: the simulation has the other cores, and rows keep their order for free.
         connection = duckdb.connect(str(partial), config={"threads": 1, "memory_limit": "512MB"})
         connection.execute("SET pandas_analyze_sample = 0")  # columns of objects are texts; do not guess
-        connection.execute("SET wal_autocheckpoint = '128MB'")
+        connection.execute("SET wal_autocheckpoint = '256MB'")
         for table in TABLES.values():
             connection.execute(table.creation)
     except (duckdb.Error, OSError) as error:

@@ -94,10 +94,12 @@ class Scenario:
         wanted = self.spec.record
         return RecordOptions(**{name: getattr(wanted, name) for name in wanted.__struct_fields__})
 
-    def plan(self, profile: str | None = None, progress: Progress | None = None) -> Plan:
-        """Everything that a `Simulation` runs, with this policy; `progress` hears of the reading."""
+    def plan(
+        self, profile: str | None = None, progress: Progress | None = None, workload: Workload | None = None
+    ) -> Plan:
+        """Everything that a `Simulation` runs, with this policy; `progress` hears of the reading, if none is given."""
         schedulers = self.configurations(profile)  # first: what is wrong here is told before long files are read
-        workload = self.workload(progress)
+        workload = self.workload(progress) if workload is None else workload
         return Plan(
             nodes=workload.nodes,
             objects=workload.objects,

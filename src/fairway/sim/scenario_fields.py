@@ -20,7 +20,7 @@ from fairway.model import Quantity, parse_quantity
 from fairway.model.scheduler_args import Duration, parse_duration
 from fairway.trace.annotations import parse_seconds
 
-__all__ = ["Problem", "ScenarioError", "child", "decode_struct", "read_duration"]
+__all__ = ["Problem", "ScenarioError", "child", "decode_struct", "read_duration", "read_value"]
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -32,7 +32,7 @@ class ScenarioError(ConfigError):
 def decode_struct(value: Any, kind: type[S], path: str, problems: list[Problem]) -> S | None:
     """The struct, or None after adding to `problems` all that is wrong with the value."""
     before = len(problems)
-    made = _read(value, _shape(kind), path, problems)
+    made = read_value(value, _shape(kind), path, problems)
     return made if len(problems) == before else None
 
 
@@ -67,10 +67,10 @@ CUSTOM: Final[dict[type, tuple[Callable[[Any], Any], str]]] = {
 }
 
 
-def _read(value: Any, shape: inspect.Type, path: str, problems: list[Problem]) -> Any:
+def read_value(value: Any, shape: inspect.Type, path: str, problems: list[Problem]) -> Any:
     """The value as its type wants it; None and a problem when it does not fit."""
     if isinstance(shape, inspect.Metadata):
-        return _read(value, shape.type, path, problems)
+        return read_value(value, shape.type, path, problems)
     if isinstance(shape, inspect.UnionType):
         return _read_union(value, shape, path, problems)
     if isinstance(shape, inspect.AnyType):
@@ -80,7 +80,9 @@ def _read(value: Any, shape: inspect.Type, path: str, problems: list[Problem]) -
     if isinstance(shape, inspect.VarTupleType | inspect.ListType):
         if not isinstance(value, list | tuple):
             return _refuse(value, shape, path, problems)
-        return tuple(_read(part, shape.item_type, f"{path}[{index}]", problems) for index, part in enumerate(value))
+        return tuple(
+            read_value(part, shape.item_type, f"{path}[{index}]", problems) for index, part in enumerate(value)
+        )
     if isinstance(shape, inspect.DictType):
         return _read_mapping(value, shape, path, problems)
     return _read_leaf(value, shape, path, problems)
@@ -96,7 +98,7 @@ def _read_struct(value: Any, shape: inspect.StructType, path: str, problems: lis
     for key, part in value.items():
         if key in fields:
             if part is not None:  # null is absent, as everywhere in Kubernetes
-                made[fields[key].name] = _read(part, fields[key].type, child(path, key), problems)
+                made[fields[key].name] = read_value(part, fields[key].type, child(path, key), problems)
         elif key not in tag:
             words = alternatives(str(key)[:60], [*sorted(tag), *fields])
             problems.append(Problem(child(path, key), f"unknown field{words}"))
@@ -118,13 +120,13 @@ def _read_union(value: Any, shape: inspect.UnionType, path: str, problems: list[
     """By the form of the value, or by its tag; a text or number is tried on each option."""
     options = [_bare(option) for option in shape.types if not isinstance(option, inspect.NoneType)]
     if len(options) == 1:
-        return _read(value, options[0], path, problems)
+        return read_value(value, options[0], path, problems)
     structs = [option for option in options if isinstance(option, inspect.StructType)]
     if isinstance(value, Mapping) and len(structs) > 1:
         return _read_tagged(value, structs, path, problems)
     for option in options:
         attempt: list[Problem] = []
-        made = _read(value, option, path, attempt)
+        made = read_value(value, option, path, attempt)
         if not attempt or _takes(option, value):
             problems.extend(attempt)
             return made
@@ -157,7 +159,7 @@ def _read_mapping(value: Any, shape: inspect.DictType, path: str, problems: list
         if not isinstance(key, str) or not _is_text(key):
             problems.append(Problem(at, "expected a string as the name"))
         else:
-            made[key] = _read(part, shape.value_type, at, problems)
+            made[key] = read_value(part, shape.value_type, at, problems)
     return made
 
 

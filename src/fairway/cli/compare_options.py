@@ -1,0 +1,115 @@
+"""What `sim` and `compare` are told: a scenario, what to change in it, which policies, and where runs are kept.
+
+In: the arguments of the command line. Out: a `Scenario` with the policies among its profiles, and paths of runs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from fairway.cli.main import CommandError
+from fairway.sim.scenario import Scenario, decode_scenario, load_scenario
+
+__all__ = ["change_options", "read_scenario", "run_path", "with_policies"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPTIONS = (
+    click.option(
+        "--nodes", multiple=True, metavar="FILES|N", help="Other nodes: files, or so many of the scenario's own."
+    ),
+    click.option("--workload", multiple=True, metavar="FILES", help="Another workload: manifests, SWF, openb CSV."),
+    click.option(
+        "--profile",
+        "profiles",
+        multiple=True,
+        metavar="NAME|FILE",
+        help="A policy: one of the scenario's, or a KubeSchedulerConfiguration. Several are compared.",
+    ),
+    click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Another seed of all chance."),
+    click.option("--until", metavar="TIME", help="Stop at that virtual time, such as 12h."),
+    click.option("--strict", is_flag=True, help="Input that makes no sense is an error, not skipped."),
+)
+
+
+def change_options(command: F) -> F:
+    """The options that change a scenario."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_scenario(
+    path: str | None,
+    *,
+    nodes: Sequence[str] = (),
+    workload: Sequence[str] = (),
+    seed: int | None = None,
+    until: str | None = None,
+    strict: bool = False,
+) -> Scenario:
+    """The scenario as the options want it; without a file, nothing but the options."""
+    if path is None:
+        if not nodes or not workload:
+            raise click.UsageError("give a SCENARIO, or both --nodes and --workload")
+        plain = {"apiVersion": "fairway.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "command-line"}}
+        scenario = decode_scenario(plain, "the command line")
+    else:
+        scenario = load_scenario(path)
+    count = int(nodes[0]) if len(nodes) == 1 and nodes[0].isascii() and nodes[0].isdigit() else None
+    wanted: dict[str, Any] = {
+        "nodes": list(nodes) if count is None and nodes else count,
+        "workload": list(workload) or None,
+        "seed": seed,
+        "until": until,
+        "strict": strict or None,
+    }
+    return scenario.with_overrides(**wanted)
+
+
+def with_policies(scenario: Scenario, wanted: Sequence[str]) -> tuple[Scenario, list[str]]:
+    """The scenario with policies from files among its profiles, and the names of those wanted."""
+    names = []
+    for text in wanted:
+        name = text
+        if text not in scenario.profile_names and _is_file(text):
+            name = Path(text).stem
+            if name in scenario.profile_names:
+                raise CommandError(
+                    f"--profile {text}: there is a profile {name} already", "rename the file, or leave one of them out"
+                )
+            scenario = _with_policy(scenario, name, str(Path(text).absolute()))
+        names.append(name)
+    doubles = {name for name in names if names.count(name) > 1}
+    if doubles:
+        raise click.UsageError(f"--profile {', '.join(sorted(doubles))} is given twice")
+    for name in names:
+        scenario.configurations(name)  # whatever is wrong is told before anything runs
+    return scenario, names
+
+
+def _is_file(text: str) -> bool:
+    return Path(text).is_file() or text.endswith((".yaml", ".yml", ".json"))
+
+
+def _with_policy(scenario: Scenario, name: str, config: str) -> Scenario:
+    from dataclasses import replace
+
+    from fairway.sim.scenario_file import Policy
+
+    profiles = {**scenario.spec.profiles, name: Policy(config=config)}
+    spec = msgspec.structs.replace(scenario.spec, profiles=profiles)
+    return replace(scenario, file=msgspec.structs.replace(scenario.file, spec=spec))
+
+
+def run_path(save: str, profile: str, seed: int | None) -> str:
+    """The file of one of several runs: the name given, with the policy (and the seed) before its suffix."""
+    stem, suffix = os.path.splitext(save)  # noqa: PTH122 - the folder stays as it was written
+    words = [profile] if seed is None else [profile, f"seed{seed}"]
+    return "-".join([stem, *words]) + suffix
