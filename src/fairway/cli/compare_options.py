@@ -8,15 +8,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import msgspec
 
 from fairway.cli.main import CommandError
-from fairway.sim.scenario import Scenario, decode_scenario, load_scenario
 
-__all__ = ["change_options", "read_scenario", "run_path", "with_policies"]
+if TYPE_CHECKING:
+    from fairway.sim.scenario import Scenario
+
+__all__ = ["change_options", "num_cpus", "read_scenario", "run_path", "with_policies"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,6 +56,8 @@ def read_scenario(
     strict: bool = False,
 ) -> Scenario:
     """The scenario as the options want it; without a file, nothing but the options."""
+    from fairway.sim.scenario import decode_scenario, load_scenario
+
     if path is None:
         if not nodes or not workload:
             raise click.UsageError("give a SCENARIO, or both --nodes and --workload")
@@ -101,6 +104,8 @@ def _is_file(text: str) -> bool:
 def _with_policy(scenario: Scenario, name: str, config: str) -> Scenario:
     from dataclasses import replace
 
+    import msgspec
+
     from fairway.sim.scenario_file import Policy
 
     profiles = {**scenario.spec.profiles, name: Policy(config=config)}
@@ -113,3 +118,8 @@ def run_path(save: str, profile: str, seed: int | None) -> str:
     stem, suffix = os.path.splitext(save)  # noqa: PTH122 - the folder stays as it was written
     words = [profile] if seed is None else [profile, f"seed{seed}"]
     return "-".join([stem, *words]) + suffix
+
+
+def num_cpus() -> int:
+    """How many processes may really run at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -33,18 +33,23 @@ class Entry(NamedTuple):
 
 
 COMMANDS: Final[dict[str, Entry]] = {
+    "sim": Entry("fairway.cli.sim", "sim", "What would this policy do?"),
+    "compare": Entry("fairway.cli.compare", "compare", "Which is better, where do they differ?"),
     "try": Entry("fairway.cli.try_", "try_command", "Would it fit, where, and how many?"),
     "why": Entry("fairway.cli.why", "why", "Why here, why not there, what would fix it?"),
+    "topology": Entry("fairway.cli.topology", "topology", "Racks and servers for nodes, as labels in manifests."),
     "conformance": Entry("fairway.cli.conformance", "conformance", "Is it exact? Compare with recorded decisions."),
     "bench": Entry("fairway.cli.bench", "bench", "Is it fast? Decisions per second, latency, memory."),
 }
 
 HELP = """\b
 Examples:
-  fairway try -f workload.yaml --cluster cluster.yaml      would it fit, and where?
-  fairway why web-0 --cluster cluster.yaml                 why is this pod waiting, what would fix it?
-  fairway bench --nodes 5000 --pods 20000 --mix mixed      how many decisions a second?
-  fairway conformance tests/conformance/corpus             does it decide as kube-scheduler does?
+  fairway sim examples/scenarios/day.yaml                  a cluster's day in seconds
+  fairway compare day.yaml --profile default --profile packed --seeds 5
+  fairway try -f workload.yaml --cluster cluster.yaml        would it fit, and where?
+  fairway why web-0 -f workload.yaml --cluster cluster.yaml  why is this pod waiting, what would fix it?
+  fairway bench --nodes 5000 --pods 20000 --mix mixed        how many decisions a second?
+  fairway conformance tests/conformance/corpus               does it decide as kube-scheduler does?
 
 A Kubernetes scheduler you program in Python, try on a trace in seconds, and run on a real cluster.
 It decides exactly as kube-scheduler does until you tell it otherwise, and it can always say why.
@@ -138,16 +143,17 @@ def _report(error: Exception) -> int:
     from fairway.cycle.config_fields import ConfigError
     from fairway.cycle.guard import PluginError
     from fairway.model.errors import DecodeError
+    from fairway.record.errors import RecordError
 
     match error:
+        case RecordError():
+            _complain(str(error), "name a run that `fairway sim --save RUN` wrote")
         case DecodeError():
             _complain(str(error), _decode_hint(error))
         case ConfigError():
             _complain(str(error), "correct the fields named above; the rest of the file is understood")
         case PluginError():
             _complain(str(error), f"mend the plugin; {DEBUG}=1 shows where it happened")
-        case PluginError():
-            _complain(str(error), f"correct the plugin; {DEBUG}=1 shows where it happened")
         case OSError() if error.filename is not None:
             _complain(f"{error.filename}: {error.strerror}", "check the path and its permissions")
         case MemoryError():

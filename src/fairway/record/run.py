@@ -128,7 +128,7 @@ class Run:
                    any_value(n.is_unschedulable) AS is_unschedulable,
                    count(o.pod_id) AS num_pods{held}, any_value(n.pods) AS allocatable_pods{there}
             FROM nodes n LEFT JOIN occupancy o
-              ON o.node_id = n.node_id AND o.from_seconds < ? AND (? < o.to_seconds OR o.to_seconds IS NULL)
+              ON o.node_id = n.node_id AND o.from_seconds <= ? AND (? < o.to_seconds OR o.to_seconds IS NULL)
             WHERE n.from_seconds <= ? AND (? < n.to_seconds OR n.to_seconds IS NULL)
             GROUP BY n.node_id, n.node ORDER BY n.node_id
             """,

@@ -1,0 +1,212 @@
+"""`fairway compare`: which is better, and where do they differ?
+
+In: recorded runs, or a scenario with several policies and seeds, which are run in parallel. Out: metrics side by side
+with what changed and how much of it is chance, the first different decision, and a report. Exit code 3 if a
+`--fail-if` tripped.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from fairway.cli.compare_options import change_options
+from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.main import NO, CommandError
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress
+
+if TYPE_CHECKING:
+    from fairway.cli.compare_gate import Gate
+    from fairway.cli.compare_jobs import Finished
+    from fairway.cli.compare_metrics import Comparison, Policy
+
+__all__ = ["compare", "show_comparison"]
+
+HELP = """\b
+Examples:
+  fairway compare day.yaml --profile default --profile packed --seeds 5
+  fairway compare default.duckdb packed.duckdb --html report.html
+  fairway compare day.yaml --profile default --profile new.yaml --fail-if 'wait_p95>+5%'
+
+Compare policies: metrics side by side, what changed against the first one, and the first different decision.
+
+Give recorded RUNS, or one SCENARIO: then each profile (without --profile: all of them) is run with each seed, in
+parallel. With several seeds, ± is the standard deviation over them. --fail-if makes the exit code 3: 'wait_p95>+5%' is
+a change against the first policy, 'pods_waiting>0' a value.
+"""
+
+MAGIC: Final = b"DUCK"  # in a DuckDB file, after a checksum of 8 bytes
+
+
+@click.command(cls=Command, help=HELP, context_settings=CONTEXT)
+@click.argument("sources", nargs=-1, required=True, type=click.Path(), metavar="RUN...|SCENARIO")
+@change_options
+@click.option("--seeds", type=click.IntRange(1, 10_000), metavar="N", help="So many seeds, counted up from the first.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many processes.  [default: CPUs]")
+@click.option("--fail-if", "conditions", multiple=True, metavar="CONDITION", help="Exit with 3 if this comes true.")
+@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write a report with plots.")
+@click.option("--save", metavar="RUN", type=click.Path(), help="Keep the runs, named RUN-profile-seedN.")
+@output_option
+def compare(
+    sources: Sequence[str],
+    profiles: Sequence[str],
+    seeds: int | None,
+    jobs: int | None,
+    conditions: Sequence[str],
+    html: str | None,
+    save: str | None,
+    output: str,
+    **changes: Any,
+) -> int:
+    """Compare policies; see HELP."""
+    from fairway.cli.compare_gate import parse_gate
+
+    gates = [parse_gate(text) for text in conditions]
+    if html is not None and not Path(html).parent.is_dir():
+        raise CommandError(f"--html {html}: there is no directory {Path(html).parent}", "make it, or name another")
+    if len(sources) > 1 or _is_run(sources[0]):
+        given = [name for name, value in {**changes, "profile": profiles, "seeds": seeds, "save": save}.items() if value]
+        if given:
+            raise click.UsageError(f"--{given[0]} is for a SCENARIO; these are runs, which are what they are")
+        return _compare(_read_policies(sources), gates, html, output, is_kept=True)
+    with tempfile.TemporaryDirectory(prefix="fairway-") as folder:
+        finished = _run(sources[0], profiles, seeds or 1, jobs, save or str(Path(folder) / "run.duckdb"), changes)
+        return _compare(policies_of(finished), gates, html, output, is_kept=save is not None)
+
+
+def _run(
+    source: str, profiles: Sequence[str], num_seeds: int, jobs: int | None, save: str, changes: dict[str, Any]
+) -> list[Finished]:
+    from fairway.cli.compare_jobs import Job, run_jobs
+    from fairway.cli.compare_options import num_cpus, read_scenario, run_path, with_policies
+    from fairway.cli.sim import check_place, tell_problems
+
+    scenario = read_scenario(source, **changes)
+    scenario, names = with_policies(scenario, profiles or scenario.profile_names)
+    seeds = range(scenario.seed, scenario.seed + num_seeds)
+    todo = [
+        Job(scenario, name, seed, run_path(save, name, None if num_seeds == 1 else seed))
+        for seed in seeds
+        for name in names
+    ]
+    check_place([job.path for job in todo])
+    finished = run_jobs(todo, jobs or num_cpus())
+    tell_problems(finished)
+    return finished
+
+
+def policies_of(finished: Sequence[Finished]) -> list[Policy]:
+    """Runs by policy, in the order in which policies come."""
+    from fairway.cli.compare_metrics import Policy
+
+    names = dict.fromkeys(one.profile for one in finished)
+    return [
+        Policy(
+            name,
+            {one.seed: one.metrics.flat() for one in finished if one.profile == name},
+            {one.seed: one.path for one in finished if one.profile == name},
+        )
+        for name in names
+    ]
+
+
+def _is_run(path: str) -> bool:
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(12)[8:] == MAGIC
+    except OSError:
+        return path.endswith((".duckdb", ".db"))
+
+
+def _read_policies(paths: Sequence[str]) -> list[Policy]:
+    """Runs with the same policy and different seeds are one column; otherwise each is one, named after its file."""
+    from fairway.cli.compare_metrics import Policy
+    from fairway.record import Run
+
+    opened = []
+    with progress("measuring", len(paths)) as advance:
+        for path in paths:
+            with Run.open(path) as run:
+                if not run.is_complete:
+                    narrate(f"note: {path} is incomplete: {run.meta.get('interruption', 'it was interrupted')}")
+                scenario = run.scenario.get("metadata", {}).get("name", "")
+                profile = ", ".join(run.meta.get("profiles", []))
+                opened.append((path, scenario, profile, run.seed, run.metrics().flat()))
+            advance(1)
+    keys = {(profile, seed) for _, _, profile, seed, _ in opened}
+    same = len({scenario for _, scenario, *_ in opened}) == 1 and len(keys) == len(opened)
+    by_profile = same and len({profile for profile, _ in keys}) > 1 and all(profile for profile, _ in keys)
+    stems = [Path(path).stem for path in paths]
+    columns: dict[str, tuple[dict[int, Any], dict[int, str]]] = {}
+    for path, _, profile, seed, flat in opened:
+        stem = Path(path).stem
+        name = profile if by_profile else (stem if stems.count(stem) == 1 else path)
+        metrics, files = columns.setdefault(name, ({}, {}))
+        if seed in metrics:
+            raise CommandError(f"{path} is given twice", "leave one of them out")
+        metrics[seed], files[seed] = flat, path
+    return [Policy(name, *column) for name, column in columns.items()]
+
+
+def show_comparison(finished: Sequence[Finished], output: str, *, is_kept: bool) -> None:
+    """The comparison of simulations that were just run."""
+    _compare(policies_of(finished), (), None, output, is_kept=is_kept)
+
+
+def _compare(policies: Sequence[Policy], gates: Sequence[Gate], html: str | None, output: str, *, is_kept: bool) -> int:
+    from fairway.cli.compare_difference import partings
+    from fairway.cli.compare_gate import tripped
+    from fairway.cli.compare_metrics import compare_policies
+    from fairway.cli.compare_text import comparison_document, comparison_lines, shown_rows
+
+    comparison = compare_policies(policies)
+    parted = partings(comparison)
+    failures = [sentence for gate in gates for sentence in tripped(gate, comparison)]
+    if html is not None:
+        from fairway.cli.compare_report import report_html
+
+        Path(html).write_text(report_html(comparison, parted, failures), encoding="utf-8")
+    if output in ("table", "wide"):
+        for line in comparison_lines(comparison, shown_rows(comparison, everything=output == "wide")):
+            click.echo(line)
+        for parting in parted:
+            hint = ""
+            if parting.pod is not None and is_kept and parting.seed is not None:
+                other = next(policy for policy in policies if policy.name == parting.policy)
+                hint = f" → fairway why {parting.pod} --run {shlex.quote(other.paths[parting.seed])}"
+            click.echo(parting.sentence(comparison.first.name) + hint)
+    else:
+        document = comparison_document(comparison)
+        if not is_kept:
+            for policy in document["policies"]:
+                policy["runs"] = []
+        document["first_difference"] = [parting.document() for parting in parted]
+        document["failed"] = failures
+        emit(*_table(comparison), output, document=document)
+    if html is not None:
+        narrate(f"report: {html}")
+    for sentence in failures:
+        narrate(f"failed: {sentence}")
+    if not is_kept and not is_structured(output) and any(parting.pod for parting in parted):
+        narrate("→ with --save RUN the runs are kept, and fairway why says why they part there")
+    return NO if failures else 0
+
+
+def _table(comparison: Comparison) -> tuple[list[dict[str, Any]], list[Column]]:
+    columns = [Column("metric", "METRIC"), Column("unit", "UNIT")]
+    for policy in comparison.policies:
+        columns += [Column(policy.name, policy.name), Column(f"{policy.name} std", f"{policy.name} std")]
+    columns += [Column(f"{policy.name} delta", f"{policy.name} delta") for policy in comparison.policies[1:]]
+    rows = []
+    for row in comparison.rows:
+        cells: dict[str, Any] = {"metric": row.name, "unit": row.definition.unit}
+        for name, value in row.values.items():
+            cells |= {name: value.mean, f"{name} std": value.std}
+        cells |= {f"{name} delta": delta.mean for name, delta in row.deltas.items()}
+        rows.append(cells)
+    return rows, columns

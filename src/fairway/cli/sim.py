@@ -1,0 +1,203 @@
+"""`fairway sim`: what would this policy do?
+
+In: a scenario, and what to change in it. Out: what a day came to, in numbers, and what to try next; with several
+policies, their comparison. Runs that nobody wants to keep are recorded in a temporary folder, for the metrics.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairway.cli.compare_options import change_options
+from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option
+
+if TYPE_CHECKING:
+    from fairway.cli.compare_jobs import Finished
+    from fairway.sim.scenario import Scenario
+
+__all__ = ["check_place", "sim", "tell_problems"]
+
+HELP = """\b
+Examples:
+  fairway sim day.yaml                                          what would happen?
+  fairway sim day.yaml --profile default --profile packed       and with another policy?
+  fairway sim day.yaml --nodes 800 --until 12h --save day.duckdb
+  fairway sim --nodes nodes.yaml --workload pods.yaml           without a scenario file
+  fairway sim day.yaml --print-scenario                         with everything that was left open
+
+Simulate a cluster: what runs where, who waits and for how long.
+
+SCENARIO is a file of kind Scenario: a cluster, a workload, schedulers, what goes wrong. The same scenario and seed give
+the same decisions. --save keeps the run, with every decision, for why, status and compare; with several profiles there
+is one for each, named after it.
+"""
+
+COLUMNS = (
+    Column("metric", "METRIC"),
+    Column("value", "VALUE", right=True),
+    Column("unit", "UNIT"),
+    Column("better", "BETTER", wide=True),
+    Column("meaning", "MEANING", wide=True),
+)
+NUM_PROBLEMS = 5
+
+
+@click.command(cls=Command, help=HELP, context_settings=CONTEXT)
+@click.argument("scenario", required=False, type=click.Path())
+@change_options
+@click.option("--save", metavar="RUN", type=click.Path(), help="Keep the run in this file.")
+@click.option("--print-scenario", is_flag=True, help="Print the completed scenario, run nothing.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many policies at a time.  [default: CPUs]")
+@output_option
+def sim(
+    scenario: str | None,
+    profiles: Sequence[str],
+    save: str | None,
+    print_scenario: bool,
+    jobs: int | None,
+    output: str,
+    **changes: Any,
+) -> None:
+    """Run a scenario; see HELP."""
+    from fairway.cli.compare_jobs import Job, run_jobs
+    from fairway.cli.compare_options import num_cpus, read_scenario, run_path, with_policies
+
+    wanted = read_scenario(scenario, **changes)
+    wanted, names = with_policies(wanted, profiles or ("default",))
+    if print_scenario:
+        _print_scenario(wanted, names, output)
+        return
+    with tempfile.TemporaryDirectory(prefix="fairway-") as folder:
+        path = save or str(Path(folder) / "run.duckdb")
+        paths = {name: path if len(names) == 1 else run_path(path, name, None) for name in names}
+        check_place(paths.values())
+        todo = [Job(wanted, name, wanted.seed, paths[name]) for name in names]
+        finished = run_jobs(todo, jobs or num_cpus())
+        tell_problems(finished)
+        if len(names) > 1:
+            from fairway.cli.compare import show_comparison
+
+            show_comparison(finished, output, is_kept=save is not None)
+        else:
+            _show(wanted, finished[0], output, save)
+    if not is_structured(output):
+        for line in _next_lines(scenario, wanted, names, save, paths, finished):
+            narrate(f"→ {line}")
+
+
+def _print_scenario(scenario: Scenario, names: Sequence[str], output: str) -> None:
+    from fairway.sim.scenario import complete, to_yaml
+
+    if len(names) == 1 and names != ["default"]:
+        scenario = scenario.with_overrides(profile=names[0])
+    whole = complete(scenario)
+    if output == "json":
+        emit([], (), "json", document=whole.as_dict())
+    else:
+        click.echo(to_yaml(whole), nl=False)
+
+
+def check_place(paths: Any) -> None:
+    """A file that can not be written is told before the run, not after it."""
+    from fairway.cli.main import CommandError
+
+    for path in map(Path, paths):
+        if path.is_dir():
+            raise CommandError(f"--save {path} is a directory", "name a file, such as run.duckdb")
+        if not path.parent.is_dir():
+            raise CommandError(f"--save {path}: there is no directory {path.parent}", f"mkdir -p {path.parent}")
+
+
+def tell_problems(finished: Sequence[Finished]) -> None:
+    """Each run of one scenario has read the same files."""
+    problems = list(dict.fromkeys(problem for one in finished for problem in one.problems))
+    for problem in problems[:NUM_PROBLEMS]:
+        narrate(f"note: {problem}")
+    if len(problems) > NUM_PROBLEMS:
+        narrate(f"note: {len(problems) - NUM_PROBLEMS} more of these; --strict makes them errors, -o json lists all")
+
+
+def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> None:
+    from fairway.cli.compare_jobs import clock_text
+    from fairway.cli.compare_metrics import Policy, compare_policies
+    from fairway.cli.compare_text import metric_title, shown_rows, value_text
+
+    flat = done.metrics.flat()
+    comparison = compare_policies([Policy(done.profile, {done.seed: flat}, {done.seed: done.path})])
+    rows = shown_rows(comparison, everything=output != "table")
+    if output in ("table", "wide"):
+        took = f"{done.cpu_seconds:.1f} s"
+        narrate(f"{scenario.name} · {done.profile} · seed {done.seed} · {clock_text(done.end_seconds)} in {took} of CPU")
+        lines = [(metric_title(row), value_text(row.values[done.profile].mean, row.definition)) for row in rows]
+        left = max((len(title) for title, _ in lines), default=0) + 3
+        right = max((len(value) for _, value in lines), default=0)
+        for title, value in lines:
+            click.echo(f"{title.ljust(left)}{value.rjust(right)}")
+        return
+    document = {
+        "scenario": scenario.name,
+        "profile": done.profile,
+        "seed": done.seed,
+        "end_seconds": done.end_seconds,
+        "conflicts": done.num_conflicts,
+        "metrics": done.metrics.to_dict(),
+        "problems": done.problems,
+        "run": save,
+    }
+    table = [
+        {
+            "metric": row.name,
+            "value": row.values[done.profile].mean,
+            "unit": row.definition.unit,
+            "better": row.definition.better,
+            "meaning": row.definition.meaning,
+        }
+        for row in rows
+    ]
+    emit(table, COLUMNS, output, document=document)
+
+
+def _next_lines(
+    path: str | None,
+    scenario: Scenario,
+    names: Sequence[str],
+    save: str | None,
+    paths: dict[str, str],
+    finished: Sequence[Finished],
+) -> list[str]:
+    """Three lines on what to try next."""
+    source = shlex.quote(path) if path is not None else "SCENARIO"
+    others = [name for name in scenario.profile_names if name not in names]
+    compared = [*names, *others][:2]
+    profiles = " ".join(f"--profile {name}" for name in compared) if len(compared) > 1 else "--profile default --profile FILE"
+    lines = []
+    if save is None:
+        chosen = "".join(f" --profile {name}" for name in names if names != ["default"])
+        lines.append(f"fairway sim {source}{chosen} --save run.duckdb      keep every decision, then ask why")
+    else:
+        file = shlex.quote(paths[names[0]])
+        slowest = _slowest_pod(paths[names[0]])
+        lines.append(f"fairway why {slowest} --run {file}      the pod that waited longest")
+    lines.append(f"fairway compare {source} {profiles} --seeds 5 --html report.html      is it better, or was it luck?")
+    num_nodes = int(finished[0].metrics.nodes_used.peak * 0.9) or 1
+    lines.append(
+        f"fairway sim {source} --nodes {num_nodes}      would fewer nodes do?"
+        if scenario.spec.cluster.nodes
+        else f"fairway sim {source} --seed {scenario.seed + 1}      another day of the same kind"
+    )
+    return lines
+
+
+def _slowest_pod(path: str) -> str:
+    from fairway.record import Run
+
+    with Run.open(path) as run:
+        longest = "SELECT pod FROM pods ORDER BY coalesce(bound_seconds, ?) - created_seconds DESC, pod_id LIMIT 1"
+        return next((str(row["pod"]) for row in run.sql(longest, run.end_seconds).rows()), "POD")
