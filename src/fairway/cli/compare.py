@@ -70,7 +70,9 @@ def compare(
     if html is not None and not Path(html).parent.is_dir():
         raise CommandError(f"--html {html}: there is no directory {Path(html).parent}", "make it, or name another")
     if len(sources) > 1 or _is_run(sources[0]):
-        given = [name for name, value in {**changes, "profile": profiles, "seeds": seeds, "save": save}.items() if value]
+        given = [
+            name for name, value in {**changes, "profile": profiles, "seeds": seeds, "save": save}.items() if value
+        ]
         if given:
             raise click.UsageError(f"--{given[0]} is for a SCENARIO; these are runs, which are what they are")
         return _compare(_read_policies(sources), gates, html, output, is_kept=True)

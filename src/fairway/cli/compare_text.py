@@ -55,8 +55,7 @@ def shown_rows(comparison: Comparison, everything: bool) -> list[MetricRow]:
     rows = [
         row
         for row in comparison.rows
-        if row.definition.name in order
-        and (row.name not in IF_ANY or any(value.mean for value in row.values.values()))
+        if row.definition.name in order and (row.name not in IF_ANY or any(value.mean for value in row.values.values()))
     ]
     return sorted(rows, key=lambda row: order[row.definition.name])
 
@@ -70,9 +69,7 @@ def comparison_lines(comparison: Comparison, rows: Sequence[MetricRow]) -> list[
         for row in rows
     ]
     left = max(map(len, titles), default=0) + 3
-    widths = [
-        max([len(name), *(len(line[column][0]) for line in cells)]) + 3 for column, name in enumerate(names)
-    ]
+    widths = [max([len(name), *(len(line[column][0]) for line in cells)]) + 3 for column, name in enumerate(names)]
     heading = "".join(name.ljust(width) for name, width in zip(names, widths, strict=True))
     lines = [" " * left + heading.rstrip()]
     for title, line in zip(titles, cells, strict=True):
@@ -106,7 +103,9 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
 def metric_title(row: MetricRow) -> str:
     """`utilisation_nvidia.com/gpu` as utilisation gpu, `wait_p95` as wait p95 (s)."""
     before, _, after = row.definition.name.partition("{}")
-    middle = row.name[len(before) : len(row.name) - len(after)].rpartition("/")[2] if "{}" in row.definition.name else ""
+    middle = (
+        row.name[len(before) : len(row.name) - len(after)].rpartition("/")[2] if "{}" in row.definition.name else ""
+    )
     words = (before + middle + after).replace("_", " ").removesuffix(" seconds").removesuffix(" per hour")
     unit = row.definition.unit
     return words if unit in ("", SHARE, "pods", "nodes") else f"{words} ({unit})"

@@ -44,7 +44,7 @@ COMMANDS: Final[dict[str, Entry]] = {
 
 HELP = """\b
 Examples:
-  fairway sim examples/scenarios/day.yaml                  a cluster's day in seconds
+  fairway sim examples/scenarios/day.yaml                    a cluster's day in seconds
   fairway compare day.yaml --profile default --profile packed --seeds 5
   fairway try -f workload.yaml --cluster cluster.yaml        would it fit, and where?
   fairway why web-0 -f workload.yaml --cluster cluster.yaml  why is this pod waiting, what would fix it?

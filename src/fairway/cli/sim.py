@@ -134,7 +134,9 @@ def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> 
     rows = shown_rows(comparison, everything=output != "table")
     if output in ("table", "wide"):
         took = f"{done.cpu_seconds:.1f} s"
-        narrate(f"{scenario.name} · {done.profile} · seed {done.seed} · {clock_text(done.end_seconds)} in {took} of CPU")
+        narrate(
+            f"{scenario.name} · {done.profile} · seed {done.seed} · {clock_text(done.end_seconds)} in {took} of CPU"
+        )
         lines = [(metric_title(row), value_text(row.values[done.profile].mean, row.definition)) for row in rows]
         left = max((len(title) for title, _ in lines), default=0) + 3
         right = max((len(value) for _, value in lines), default=0)
@@ -176,7 +178,9 @@ def _next_lines(
     source = shlex.quote(path) if path is not None else "SCENARIO"
     others = [name for name in scenario.profile_names if name not in names]
     compared = [*names, *others][:2]
-    profiles = " ".join(f"--profile {name}" for name in compared) if len(compared) > 1 else "--profile default --profile FILE"
+    profiles = (
+        " ".join(f"--profile {name}" for name in compared) if len(compared) > 1 else "--profile default --profile FILE"
+    )
     lines = []
     if save is None:
         chosen = "".join(f" --profile {name}" for name in names if names != ["default"])

@@ -7,7 +7,7 @@ paused it does nothing at all. This is `fairway.scheduler.World` for a `fairway.
 
 from __future__ import annotations
 
-from time import perf_counter  # noqa: TID251 - the scheduler's own time, recorded beside virtual time, decides nothing
+from time import process_time  # noqa: TID251 - the scheduler's own time, recorded beside virtual time, decides nothing
 
 import msgspec
 
@@ -85,12 +85,12 @@ class SimScheduler:
             return  # called off by an earlier awakening
         self._awake_at = None
         if self._paused_until <= self.now():
-            begun = perf_counter()
+            begun = process_time()
             decision = self.scheduler.step()
             if decision is not None:
                 self.num_attempts += 1
                 self._busy_until = self.now() + self._settings.decision_latency
-                self._writer.decided(self.now(), self.name, decision.attempt, decision, perf_counter() - begun)
+                self._writer.decided(self.now(), self.name, decision.attempt, decision, process_time() - begun)
         self._wake()
 
     # -- the world, as the scheduler sees it -------------------------------------------------------------------------
