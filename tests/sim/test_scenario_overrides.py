@@ -1,3 +1,4 @@
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,14 @@ def test_nodes_are_scaled_in_proportion(total: int, counts: list[int]) -> None:
     made = scenario(cluster={"nodes": GROUPS}).with_overrides(nodes=total)
     assert sum(counts) == total
     assert [group.count for group in made.spec.cluster.nodes] == counts
+    assert scenario(cluster={"nodes": GROUPS}).with_overrides(nodes=str(total)) == made
 
 
-def test_paths_begin_where_the_user_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    made = scenario(cluster={"nodes": GROUPS}).with_overrides(
-        nodes=["nodes.yaml", "list.csv.gz"], workload=["pods/", "log.swf.gz", "pods.csv"]
-    )
+def test_paths_begin_where_the_user_is(tmp_path: Path) -> None:
+    with contextlib.chdir(tmp_path):
+        made = scenario(cluster={"nodes": GROUPS}).with_overrides(
+            nodes=["nodes.yaml", "list.csv.gz"], workload=["pods/", "log.swf.gz", "pods.csv"]
+        )
     cluster = made.spec.cluster
     assert (cluster.nodes, cluster.files) == ((), (str(tmp_path / "nodes.yaml"),))
     assert cluster.openb is not None

@@ -54,6 +54,7 @@ MAGIC: Final = b"DUCK"  # in a DuckDB file, after a checksum of 8 bytes
 @output_option
 def compare(
     sources: Sequence[str],
+    *,
     profiles: Sequence[str],
     seeds: int | None,
     jobs: int | None,
@@ -70,11 +71,10 @@ def compare(
     if html is not None and not Path(html).parent.is_dir():
         raise CommandError(f"--html {html}: there is no directory {Path(html).parent}", "make it, or name another")
     if len(sources) > 1 or _is_run(sources[0]):
-        given = [
-            name for name, value in {**changes, "profile": profiles, "seeds": seeds, "save": save}.items() if value
-        ]
-        if given:
-            raise click.UsageError(f"--{given[0]} is for a SCENARIO; these are runs, which are what they are")
+        of_scenario = {**changes, "profile": profiles, "seeds": seeds, "save": save, "jobs": jobs}
+        for name, value in of_scenario.items():
+            if value not in (None, False, ()):
+                raise click.UsageError(f"--{name} is for a SCENARIO; these are runs, which are what they are")
         return _compare(_read_policies(sources), gates, html, output, is_kept=True)
     with tempfile.TemporaryDirectory(prefix="fairway-") as folder:
         finished = _run(sources[0], profiles, seeds or 1, jobs, save or str(Path(folder) / "run.duckdb"), changes)

@@ -11,7 +11,7 @@ import multiprocessing
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, Final
@@ -88,10 +88,13 @@ def _run_here(jobs: Sequence[Job], tell: Tell) -> list[Finished]:
 def _run_in_processes(jobs: Sequence[Job], num_processes: int, tell: Tell) -> list[Finished]:
     # Spawned, not forked: threads of DuckDB and NumPy do not survive a fork.
     context = multiprocessing.get_context("spawn")
+    others_children = set(multiprocessing.active_children())
     board = context.Array("d", NUM_NUMBERS * len(jobs), lock=False)
+    waiting: list[Future[Finished]] = []
     pool = ProcessPoolExecutor(num_processes, context, initializer=_begin, initargs=(board,))
     try:
-        waiting = futures = [pool.submit(_run_apart, number, job) for number, job in enumerate(jobs)]
+        futures = [pool.submit(_run_apart, number, job) for number, job in enumerate(jobs)]
+        waiting = futures
         while waiting:
             done, others = wait(waiting, LOOK_EVERY, FIRST_COMPLETED)
             waiting = list(others)
@@ -105,6 +108,9 @@ def _run_in_processes(jobs: Sequence[Job], num_processes: int, tell: Tell) -> li
         ) from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+        if waiting:  # a failure or an interrupt: nobody wants what the others are still doing
+            for child in set(multiprocessing.active_children()) - others_children:
+                child.terminate()
 
 
 _board: Any = None

@@ -105,6 +105,6 @@ def _text(x: float, y: float, words: str, anchor: str) -> str:
 
 
 def _round_up(value: float) -> float:
-    """The next of 1, 2, 2.5, 5 times a power of ten; shares end at 1."""
-    power = 10 ** math.floor(math.log10(value))
+    """The next of 1, 2, 2.5, 5 times a power of ten."""
+    power: float = 10.0 ** math.floor(math.log10(value))
     return next(power * factor for factor in (1, 2, 2.5, 5, 10) if value <= power * factor * (1 + 1e-9))

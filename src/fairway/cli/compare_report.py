@@ -43,7 +43,8 @@ td { font-variant-numeric: tabular-nums; border-top: 1px solid var(--grid); } .s
 .good { color: var(--good); } .bad { color: var(--bad); }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); gap: 1.5rem; }
 svg { width: 100%; height: auto; } svg text { fill: var(--soft); font-size: 11px; }
-.grid { stroke: var(--grid); } .line { fill: none; stroke-width: 1.6; } .spread { stroke: var(--ink); stroke-width: 1.5; }
+.grid { stroke: var(--grid); } .line { fill: none; stroke-width: 1.6; }
+.spread { stroke: var(--ink); stroke-width: 1.5; }
 .key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .35em; }
 """
 

@@ -24,6 +24,7 @@ SHOWN: Final = (
     "pods_placed",
     "pods_waiting",
     "pods_succeeded",
+    "pods_failed",
     "wait_mean",
     "wait_p50",
     "wait_p95",
@@ -43,8 +44,9 @@ SHOWN: Final = (
 )
 """What a table shows unless all is asked for, by the name of its definition."""
 
-IF_ANY: Final = ("preemptions", "pods_evicted", "pods_waiting")  # a row of zeros says nothing
+IF_ANY: Final = ("pods_evicted", "pods_failed")  # a row of zeros says nothing
 SHARE: Final = "share"
+NEGLIGIBLE: Final = 0.005  # would be printed as 0.00
 
 
 def shown_rows(comparison: Comparison, everything: bool) -> list[MetricRow]:
@@ -103,9 +105,9 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
 def metric_title(row: MetricRow) -> str:
     """`utilisation_nvidia.com/gpu` as utilisation gpu, `wait_p95` as wait p95 (s)."""
     before, _, after = row.definition.name.partition("{}")
-    middle = (
-        row.name[len(before) : len(row.name) - len(after)].rpartition("/")[2] if "{}" in row.definition.name else ""
-    )
+    middle = ""
+    if row.name != row.definition.name:
+        middle = row.name[len(before) : len(row.name) - len(after)].rpartition("/")[2]
     words = (before + middle + after).replace("_", " ").removesuffix(" seconds").removesuffix(" per hour")
     unit = row.definition.unit
     return words if unit in ("", SHARE, "pods", "nodes") else f"{words} ({unit})"
@@ -125,12 +127,16 @@ def delta_text(delta: Delta, definition: Definition) -> str:
     arrow = "▴" if delta.mean > 0 else "▾"
     if definition.unit == SHARE:
         factor = 1 if definition.name.startswith("fragmentation") else 100
+        if abs(delta.mean * factor) < NEGLIGIBLE:
+            return "≈"
         spread = "" if delta.std is None else f" ±{_number(delta.std * factor)}"
         return f"{arrow} {_signed(delta.mean * factor)}{spread}"
     if delta.relative is None:
         return f"{arrow} {_signed(delta.mean)}"
     spread = "" if delta.std is None or not delta.relative else f" ±{abs(delta.std / delta.mean * delta.relative):.0%}"
     percent = delta.relative * 100
+    if abs(percent) < NEGLIGIBLE * 10:
+        return "≈"
     digits = 0 if abs(percent) >= 0.95 else 1
     return f"{'+' if percent > 0 else '−'}{abs(percent):,.{digits}f}%".replace(",", " ") + spread
 
@@ -145,7 +151,7 @@ def _cell(row: MetricRow, policy: str) -> str:
 
 
 def _spread(value: Value, definition: Definition) -> str:
-    return "" if value.std is None else f" ±{value_text(value.std, definition).removesuffix('%')}"
+    return "" if not value.std else f" ±{value_text(value.std, definition).removesuffix('%')}"
 
 
 def _number(value: float) -> str:

@@ -58,6 +58,7 @@ NUM_PROBLEMS = 5
 @output_option
 def sim(
     scenario: str | None,
+    *,
     profiles: Sequence[str],
     save: str | None,
     print_scenario: bool,
@@ -88,7 +89,7 @@ def sim(
         else:
             _show(wanted, finished[0], output, save)
     if not is_structured(output):
-        for line in _next_lines(scenario, wanted, names, save, paths, finished):
+        for line in _next_lines(scenario, wanted, profiles, save, finished):
             narrate(f"→ {line}")
 
 
@@ -133,10 +134,8 @@ def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> 
     comparison = compare_policies([Policy(done.profile, {done.seed: flat}, {done.seed: done.path})])
     rows = shown_rows(comparison, everything=output != "table")
     if output in ("table", "wide"):
-        took = f"{done.cpu_seconds:.1f} s"
-        narrate(
-            f"{scenario.name} · {done.profile} · seed {done.seed} · {clock_text(done.end_seconds)} in {took} of CPU"
-        )
+        length = clock_text(done.end_seconds)
+        narrate(f"{scenario.name} · {done.profile} · seed {done.seed} · {length} in {done.cpu_seconds:.1f} s of CPU")
         lines = [(metric_title(row), value_text(row.values[done.profile].mean, row.definition)) for row in rows]
         left = max((len(title) for title, _ in lines), default=0) + 3
         right = max((len(value) for _, value in lines), default=0)
@@ -167,36 +166,28 @@ def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> 
 
 
 def _next_lines(
-    path: str | None,
-    scenario: Scenario,
-    names: Sequence[str],
-    save: str | None,
-    paths: dict[str, str],
-    finished: Sequence[Finished],
+    path: str | None, scenario: Scenario, given: Sequence[str], save: str | None, finished: Sequence[Finished]
 ) -> list[str]:
-    """Three lines on what to try next."""
+    """Three lines on what to try next; `given` are the policies as they were written."""
     source = shlex.quote(path) if path is not None else "SCENARIO"
-    others = [name for name in scenario.profile_names if name not in names]
-    compared = [*names, *others][:2]
-    profiles = (
-        " ".join(f"--profile {name}" for name in compared) if len(compared) > 1 else "--profile default --profile FILE"
-    )
-    lines = []
+    chosen = _profile_options(given)
     if save is None:
-        chosen = "".join(f" --profile {name}" for name in names if names != ["default"])
-        lines.append(f"fairway sim {source}{chosen} --save run.duckdb      keep every decision, then ask why")
+        first = f"fairway sim {source}{chosen} --save run.duckdb", "keep every decision, then ask why"
     else:
-        file = shlex.quote(paths[names[0]])
-        slowest = _slowest_pod(paths[names[0]])
-        lines.append(f"fairway why {slowest} --run {file}      the pod that waited longest")
-    lines.append(f"fairway compare {source} {profiles} --seeds 5 --html report.html      is it better, or was it luck?")
-    num_nodes = int(finished[0].metrics.nodes_used.peak * 0.9) or 1
-    lines.append(
-        f"fairway sim {source} --nodes {num_nodes}      would fewer nodes do?"
-        if scenario.spec.cluster.nodes
-        else f"fairway sim {source} --seed {scenario.seed + 1}      another day of the same kind"
-    )
-    return lines
+        file = finished[0].path
+        first = f"fairway why {_slowest_pod(file)} --run {shlex.quote(file)}", "the pod that waited longest"
+    others = [name for name in scenario.profile_names if name not in given]
+    compared = given if len(given) > 1 else [*given, *others, "FILE"][:2]
+    second = f"fairway compare {source}{_profile_options(compared)} --seeds 5 --html report.html", "better, or luck?"
+    num_nodes = max(int(finished[0].metrics.nodes_used.peak * 0.9), 1)
+    third = f"fairway sim {source}{chosen} --nodes {num_nodes}", "would fewer nodes do?"
+    if not scenario.spec.cluster.nodes:
+        third = f"fairway sim {source}{chosen} --seed {scenario.seed + 1}", "another day of the same kind"
+    return [f"{command}   # {why}" for command, why in (first, second, third)]
+
+
+def _profile_options(names: Sequence[str]) -> str:
+    return "".join(f" --profile {shlex.quote(name)}" for name in names)
 
 
 def _slowest_pod(path: str) -> str:

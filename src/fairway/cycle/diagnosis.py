@@ -35,7 +35,9 @@ class Diagnosis:
         if isinstance(refusals, Refusal):
             self.which[rows] = self._id_of(plugin, refusals)
         else:
-            self.which[rows] = [self._id_of(plugin, refusal) for refusal in refusals]
+            # Plugins word equal refusals once: tell them apart by identity first, which is much faster than by value.
+            numbers = {id(refusal): self._id_of(plugin, refusal) for refusal in {id(r): r for r in refusals}.values()}
+            self.which[rows] = [numbers[id(refusal)] for refusal in refusals]
 
     def accept(self, rows: NDArray[np.intp]) -> None:
         """These rows were not refused."""

@@ -124,9 +124,10 @@ def _dry_run(
     harmless: list[Candidate] = []
     violating: list[Candidate] = []
     names = profile.cluster.nodes.names
+    lowest_of_all = profile.cluster.pods.lowest_priorities(profile.cluster.nodes.num_rows, pod.priority)
     for start in range(0, len(rows), max(enough, 1)):
         chunk = rows[start : start + max(enough, 1)]
-        lowest = profile.cluster.pods.lowest_priorities(profile.cluster.nodes.num_rows, pod.priority)[chunk]
+        lowest = lowest_of_all[chunk]
         without = chunk[lowest >= pod.priority]
         if len(without):
             statuses.refuse("", without, NO_VICTIMS)

@@ -85,9 +85,7 @@ def default_object(
             thing = _default_driver(thing)
         case PriorityClass():
             thing = replaced(thing, preemption_policy=thing.preemption_policy or "PreemptLowerPriority")
-        case (
-            ReplicaSet() | StatefulSet() | ReplicationController() | Deployment() | DaemonSet() | Job() | CronJob()
-        ):
+        case ReplicaSet() | StatefulSet() | ReplicationController() | Deployment() | DaemonSet() | Job() | CronJob():
             thing = default_controller(thing)
     return thing
 

@@ -110,9 +110,7 @@ def _kind_problems(thing: ApiObject) -> Iterator[Problem]:
             yield from _priority_class_problems(thing)
         case PodDisruptionBudget():
             yield from selector_problems("spec.selector", thing.spec.selector)
-        case (
-            ReplicaSet() | StatefulSet() | ReplicationController() | Deployment() | DaemonSet() | Job() | CronJob()
-        ):
+        case ReplicaSet() | StatefulSet() | ReplicationController() | Deployment() | DaemonSet() | Job() | CronJob():
             yield from controller_problems(thing)
 
 

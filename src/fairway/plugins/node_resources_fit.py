@@ -77,16 +77,13 @@ class NodeResourcesFit(Plugin):
         short = self._free(nodes, state) < state.amounts  # (num_rows, num_checked)
         allocatable = nodes.table.allocatable[nodes.rows][:, state.columns]
         hopeless = (short & (allocatable < state.amounts) & (state.columns != PODS)).any(axis=1)
-        known: dict[tuple[bytes, bool], Refusal] = {}
-        refusals = []
-        for lacking, never in zip(short, hopeless.tolist(), strict=True):
-            key = (lacking.tobytes(), never)
-            if key not in known:
-                order = sorted(np.flatnonzero(lacking), key=lambda index: (state.columns[index] != PODS, index))
-                code = Code.UNRESOLVABLE if never else Code.UNSCHEDULABLE
-                known[key] = Refusal(tuple(state.reasons[index] for index in order), code)
-            refusals.append(known[key])
-        return refusals
+        # Few different combinations, told apart by a number with a bit for each shortage: word each once.
+        numbers = np.column_stack((short, hopeless)) @ (1 << np.arange(short.shape[1] + 1))
+        known: dict[int, Refusal] = {}
+        for row, number in enumerate(numbers.tolist()):
+            if number not in known:
+                known[number] = _refusal(state, short[row], bool(hopeless[row]))
+        return [known[number] for number in numbers.tolist()]
 
     def _free(self, nodes: Nodes, state: Demand) -> NDArray[np.int64]:
         free: NDArray[np.int64] = nodes.of(nodes.table.allocatable) - nodes.of(nodes.table.requested)
@@ -181,6 +178,13 @@ class NodeResourcesFit(Plugin):
             Hint(ClusterEvent(Resource.POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN), _frees_something),
             Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE), _fits_the_node),
         )
+
+
+def _refusal(state: Demand, lacking: NDArray[np.bool_], never: bool) -> Refusal:
+    """The words for one combination of shortages, the number of pods first."""
+    order = sorted(np.flatnonzero(lacking), key=lambda index: (state.columns[index] != PODS, index))
+    code = Code.UNRESOLVABLE if never else Code.UNSCHEDULABLE
+    return Refusal(tuple(state.reasons[index] for index in order), code)
 
 
 def _frees_something(pod: Pod, change: Change) -> bool:

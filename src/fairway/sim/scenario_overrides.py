@@ -77,6 +77,8 @@ def overridden(file: ScenarioFile, wanted: Overrides) -> ScenarioFile:
 
 def _cluster(spec: ScenarioSpec, nodes: int | Paths) -> ClusterSource:
     cluster = spec.cluster
+    if isinstance(nodes, str) and nodes.isdecimal():
+        nodes = int(nodes)
     if isinstance(nodes, int):
         if nodes < 1:
             raise _wrong("nodes", f"{nodes} is out of range; allowed: 1 or more, or a file of nodes")

@@ -7,7 +7,7 @@ paused it does nothing at all. This is `fairway.scheduler.World` for a `fairway.
 
 from __future__ import annotations
 
-from time import process_time  # noqa: TID251 - the scheduler's own time, recorded beside virtual time, decides nothing
+from time import process_time  # the scheduler's own time, recorded beside virtual time, decides nothing
 
 import msgspec
 

@@ -1,0 +1,148 @@
+"""`fairway sim`: what a scenario came to."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fairway.cli.main import main
+from fairway.record import Run
+from fairway.sim.scenario import complete, decode_scenario, load_scenario
+from tests.cli.scenario_files import POLICY, small_scenario
+
+NODES = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 4, memory: 8Gi, pods: 110}}\n"
+POD = (
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {fairway.dev/duration: 60s}}\n"
+    "spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}\n"
+)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    return small_scenario(tmp_path)
+
+
+def sim(*args: Any) -> int:
+    return main(["sim", *map(str, args)])
+
+
+def printed_json(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_summary_on_stdout_and_next_steps_on_stderr(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sim(scenario) == 0
+    out, err = capsys.readouterr()
+    values = dict(line.rsplit(maxsplit=1) for line in out.splitlines())
+    assert values["pods created"] == values["pods placed"] == "120"
+    assert values["utilisation cpu"].endswith("%")
+    assert {"wait p50 (s)", "wait p95 (s)", "nodes used peak"} <= values.keys()
+    first, *hints = err.splitlines()
+    assert first.startswith("small · default · seed 4 · 02:00:00 in ")
+    assert [hint.split()[:3] for hint in hints] == [
+        ["→", "fairway", "sim"],
+        ["→", "fairway", "compare"],
+        ["→", "fairway", "sim"],
+    ]
+    assert "--profile default --profile packed" in hints[1]
+
+
+def test_json_is_all_there_is_and_the_same_every_time(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    documents = []
+    for _ in range(2):
+        assert sim(scenario, "--seed", 7, "-o", "json") == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        documents.append(json.loads(out))
+        documents[-1]["metrics"].pop("timing")
+    assert documents[0] == documents[1]
+    assert documents[0]["seed"] == 7
+    assert documents[0]["metrics"]["pods"]["created"] == 120
+    assert documents[0]["run"] is None
+
+
+def test_csv_has_a_line_a_metric(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sim(scenario, "-o", "csv") == 0
+    rows = {row["metric"]: row for row in csv.DictReader(io.StringIO(capsys.readouterr().out))}
+    assert float(rows["pods_created"]["value"]) == 120
+    assert rows["wait_p95"]["unit"] == "s"
+
+
+def test_saved_run_is_opened_and_the_slowest_pod_named(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sim(scenario, "--save", tmp_path / "run.duckdb") == 0
+    with Run.open(tmp_path / "run.duckdb") as run:
+        assert run.is_complete
+        slowest = max(run.pods.rows(), key=lambda pod: pod["bound_seconds"] - pod["created_seconds"])["pod"]
+    assert f"→ fairway why {slowest} --run {tmp_path / 'run.duckdb'}" in capsys.readouterr().err
+
+
+def test_several_profiles_are_compared_and_each_is_saved(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.yaml").write_text(POLICY)
+    profiles = ("--profile", "default", "--profile", tmp_path / "mine.yaml")
+    assert sim(scenario, *profiles, "--save", tmp_path / "run.duckdb", "--jobs", 1) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].split() == ["default", "mine"]
+    assert "first different decision: default/load-" in out
+    with Run.open(tmp_path / "run-mine.duckdb") as run:
+        assert run.meta["profiles"] == ["mine"]
+    assert (tmp_path / "run-default.duckdb").exists()
+
+
+def test_nodes_and_workload_without_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "nodes.yaml").write_text(NODES)
+    (tmp_path / "pods.yaml").write_text(POD)
+    assert sim("--nodes", tmp_path / "nodes.yaml", "--workload", tmp_path / "pods.yaml", "-o", "json") == 0
+    document = printed_json(capsys)
+    assert document["metrics"]["pods"]["succeeded"] == 1
+
+
+def test_changes_to_the_scenario(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sim(scenario, "--nodes", 2, "--until", "10m", "-o", "json") == 0
+    document = printed_json(capsys)
+    assert document["end_seconds"] == 600
+    assert document["metrics"]["nodes_used"]["ever"] == 2
+    assert document["metrics"]["pods"]["created"] < 60
+
+
+def test_print_scenario_runs_the_same(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sim(scenario, "--seed", 6, "--print-scenario") == 0
+    printed = decode_scenario(yaml.safe_load(capsys.readouterr().out), "printed")
+    assert printed == complete(load_scenario(scenario).with_overrides(seed=6))
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        pytest.param((), 2, "give a SCENARIO", id="nothing"),
+        pytest.param(("nowhere.yaml",), 1, "nowhere.yaml: cannot be read", id="no file"),
+        pytest.param(("small.yaml", "--profile", "nonsense"), 1, "nonsense", id="no profile"),
+        pytest.param(("small.yaml", "--profile", "no.yaml"), 1, "no.yaml cannot be read", id="no policy file"),
+        pytest.param(("small.yaml", "--profile", "packed", "--profile", "packed"), 2, "given twice", id="twice"),
+        pytest.param(("small.yaml", "--until", "soon"), 1, "--until", id="no time"),
+        pytest.param(("small.yaml", "--nodes", "nothing.yaml"), 1, "nothing.yaml", id="no nodes"),
+        pytest.param(("small.yaml", "--save", "a/b.duckdb"), 1, "there is no directory a", id="no folder"),
+        pytest.param(("small.yaml", "--save", "."), 1, "is a directory", id="folder"),
+    ],
+)
+def test_errors_say_what_and_what_next(
+    scenario: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    args: tuple[str, ...],
+    code: int,
+    words: str,
+) -> None:
+    monkeypatch.chdir(scenario.parent)
+    assert sim(*args) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert words in err
+    assert "→" in err
