@@ -212,6 +212,28 @@ def test_deltas_as_people_read_them(name: str, base: float, other: float, text: 
 
 
 @pytest.mark.parametrize(
+    ("name", "changes", "is_better"),
+    [
+        ("wait_p50", (-5.0,), True),
+        ("wait_p50", (5.0,), False),
+        ("wait_p50", (0.0,), None),
+        ("pods_placed", (5.0,), True),
+        ("pods_created", (5.0,), None),
+        ("wait_p50", (-5.0, -6.0, -4.0), True),
+        ("wait_p50", (-5.0, 6.0, -4.0), None),
+    ],
+    ids=["lower", "higher", "same", "more placed", "neither", "sure", "chance"],
+)
+def test_better_is_said_only_of_what_is_not_chance(
+    name: str, changes: tuple[float, ...], is_better: bool | None
+) -> None:
+    base = Policy("a", {seed: {name: 100.0 * (seed + 1)} for seed in range(len(changes))}, {})
+    other = Policy("b", {seed: {name: 100.0 * (seed + 1) + change} for seed, change in enumerate(changes)}, {})
+    (row,) = compare_policies([base, other]).rows
+    assert row.deltas["b"].is_better is is_better
+
+
+@pytest.mark.parametrize(
     ("args", "code", "words"),
     [
         pytest.param(("nowhere.duckdb",), 1, "there is no run nowhere.duckdb", id="no run"),

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from fairway.cluster import Event, Verb
 from fairway.cycle import Configuration, decode_configuration
-from fairway.model import Node, Pod
+from fairway.model import (
+    Container,
+    CronJob,
+    Node,
+    ObjectMeta,
+    Pod,
+    PodSpec,
+    PodTemplateSpec,
+)
+from fairway.model.controllers import CronJobSpec, JobSpec, JobTemplateSpec
 from fairway.model.requests import pod_requests
 from fairway.plugins.registry import REGISTRY
 from fairway.record import NullWriter
@@ -109,6 +118,21 @@ def test_image_pull_takes_time_once_per_node() -> None:
     Simulation(plan, diary).run()
     assert (31, "started") in diary.of("one")
     assert (101, "started") in diary.of("two")
+
+
+def test_cron_jobs_need_an_end_or_get_one() -> None:
+    template = PodTemplateSpec(spec=PodSpec(containers=(Container(name="c"),), restart_policy="Never"))
+    job = JobTemplateSpec(spec=JobSpec(template=template))
+    cron = CronJob(
+        metadata=ObjectMeta(name="hourly", namespace="default"),
+        spec=CronJobSpec(schedule="0 * * * *", job_template=job),
+    )
+    plan = Plan([node("a")], [cron], [], [SchedulerPlan("default-scheduler", configuration())])
+    simulation = Simulation(plan, Diary())
+    result = simulation.run()
+    assert result.end == 86_400
+    assert result.arrived >= 23
+    assert "set an end" in result.problems[0]
 
 
 # -- faults ------------------------------------------------------------------------------------------------------------

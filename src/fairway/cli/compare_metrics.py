@@ -16,6 +16,7 @@ from fairway.record.metric_definitions import Definition, definition_of
 
 __all__ = ["Comparison", "Delta", "MetricRow", "Policy", "Value", "compare_policies"]
 
+STANDARD_ERRORS = 2.0  # a mean difference within so many of them may be chance
 MEASURED = "timing_"  # differs from run to run, so it is no part of a comparison
 
 
@@ -49,7 +50,7 @@ class Delta:
     mean: float
     std: float | None  # over seeds
     relative: float | None  # to the first policy's mean; None if that is 0
-    is_better: bool | None  # None: no change, or nobody can tell
+    is_better: bool | None  # None: no change, one that may be chance, or nobody can tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,8 @@ def _delta(base: Mapping[int, float], other: Mapping[int, float], definition: De
     before = statistics.fmean([base[seed] for seed in both] or base.values())
     relative = mean / abs(before) if before else (0.0 if mean == 0 else None)
     is_better = None
-    if definition.better and mean and not math.isnan(mean):
+    chance = 0.0 if std is None else STANDARD_ERRORS * std / math.sqrt(len(both))
+    if definition.better and abs(mean) > chance:
         is_better = (mean < 0) == (definition.better == "lower")
     return Delta(mean, std, relative, is_better)
 

@@ -95,7 +95,7 @@ def _table_row(row: MetricRow, comparison: Comparison) -> str:
         if value is None:
             cells.append("<td>–</td>")
             continue
-        spread = "" if value.std is None else f" ±{value_text(value.std, row.definition)}"
+        spread = "" if not value.std else f" ±{value_text(value.std, row.definition)}"
         text = html.escape(value_text(value.mean, row.definition) + spread)
         if delta is not None:
             kind = {True: "good", False: "bad", None: "soft"}[delta.is_better]

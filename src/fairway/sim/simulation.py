@@ -28,6 +28,9 @@ from fairway.trace.workload import Arrival
 PATIENCE = 360.0
 """Seconds after the last thing that happened: by then every waiting pod was tried once more, in vain."""
 
+A_DAY = 86_400.0
+"""Where a simulation ends that would go on for ever and names no end."""
+
 Progress = Callable[[float, int], None]
 """Told now and then: the virtual time, and how many pods have arrived."""
 
@@ -102,7 +105,7 @@ class Simulation:
         self.api.watch(self._observe)
         self.kubelets = Kubelets(self.api, plan.kubelet, generator, writer)
         self.lifecycle = NodeLifecycle(self.api, self.kubelets, writer)
-        start_controllers(self.api, self.timeline)
+        start_controllers(self.api, self.timeline, report=self._controller_reports)
         self.schedulers = [
             SimScheduler(each.name, each.configuration, self.api, each.settings, writer, records_queue)
             for each in plan.schedulers
@@ -160,6 +163,9 @@ class Simulation:
     def run(self, progress: Progress | None = None, every: int = 2000) -> Result:
         """Until the end, or until nothing more can happen."""
         end = self.plan.end
+        if end is None and self.api.objects("CronJob"):
+            end = A_DAY
+            self.result.problems.append("CronJobs never come to an end: stopped after a day; set an end for another")
         timeline = self.timeline
         while timeline.step(end):
             if progress is not None and timeline.num_done % every == 0:
@@ -176,6 +182,9 @@ class Simulation:
         if progress is not None:
             progress(result.end, result.arrived)
         return result
+
+    def _controller_reports(self, kind: str, name: str, reason: str, message: str) -> None:
+        self.writer.event(self.timeline.now(), kind, name, reason, message)
 
     def _observe(self, event: Event) -> None:
         """Keep the books of the run."""
