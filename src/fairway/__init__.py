@@ -1,7 +1,27 @@
 """Fairway: a Kubernetes scheduler you program in Python, try on a trace, and run on a real cluster.
 
 In: nothing. Out: the version, and a package that costs nothing to import: each room is imported by whoever needs it,
-so that `fairway --help` answers at once. Start reading at `fairway.scheduler`; write plugins against `fairway.plugin`.
+so that `fairway --help` answers at once. `fairway.simulate(scenario)` and `fairway.open_run(path)` give a run, and
+import the simulator when they are first asked for. Start reading at `fairway.scheduler`; write plugins against
+`fairway.plugin`.
 """
 
 __version__ = "0.1.0"
+__all__ = ["__version__", "open_run", "simulate"]
+
+TYPE_CHECKING = False  # typing's own would have to be imported
+if TYPE_CHECKING:
+    from fairway.sim.library import open_run, simulate
+
+
+def __getattr__(name: str) -> object:
+    """The functions of `fairway.sim.library`, imported when they are wanted."""
+    if name in ("open_run", "simulate"):
+        import importlib  # noqa: PLC0415
+
+        return getattr(importlib.import_module("fairway.sim.library"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), "open_run", "simulate"]

@@ -53,6 +53,8 @@ class Held:
 
 
 Recorder = Callable[[Decision, float], None]
+Look = Callable[[Profile, Decision], None]
+"""Called with every decision before anything comes of it, while the cluster is still as it was decided upon."""
 
 
 class Scheduler:
@@ -66,6 +68,7 @@ class Scheduler:
         cluster: Cluster | None = None,
         tie_break: TieBreak = "random",
         record: Recorder | None = None,
+        look: Look | None = None,
         watch_queue: Observer | None = None,
     ) -> None:
         self.world = world
@@ -89,6 +92,7 @@ class Scheduler:
         )
         self.held: dict[str, Held] = {}  # by pod uid
         self._record = record
+        self._look = look
         self._bound: dict[str, tuple[QueuedPod, Decision]] = {}  # by pod uid: bound by us, not yet confirmed
 
     # -- observe -----------------------------------------------------------------------------------------------------
@@ -164,6 +168,8 @@ class Scheduler:
             return decision
         decision = profile.decide(pod)
         decision.attempt = queued.attempts
+        if self._look is not None:
+            self._look(profile, decision)
         if decision.outcome is Outcome.SCHEDULED:
             self._place(profile, queued, decision)
         else:

@@ -1,5 +1,6 @@
 """`fairway compare`: metrics side by side, conditions, and the report."""
 
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -246,15 +247,14 @@ def test_better_is_said_only_of_what_is_not_chance(
 )
 def test_errors_say_what_and_what_next(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     args: tuple[str, ...],
     code: int,
     words: str,
 ) -> None:
     small_scenario(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert compare(*args) == code
+    with contextlib.chdir(tmp_path):
+        assert compare(*args) == code
     out, err = capsys.readouterr()
     assert out == ""
     assert words in err

@@ -1,5 +1,6 @@
 """`fairway sim`: what a scenario came to."""
 
+import contextlib
 import csv
 import io
 import json
@@ -134,14 +135,13 @@ def test_print_scenario_runs_the_same(scenario: Path, capsys: pytest.CaptureFixt
 )
 def test_errors_say_what_and_what_next(
     scenario: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     args: tuple[str, ...],
     code: int,
     words: str,
 ) -> None:
-    monkeypatch.chdir(scenario.parent)
-    assert sim(*args) == code
+    with contextlib.chdir(scenario.parent):
+        assert sim(*args) == code
     out, err = capsys.readouterr()
     assert out == ""
     assert words in err

@@ -46,13 +46,14 @@ NAMED = 4
 DUMP = "kubectl get nodes,pods,pvc,pv,sc,ns,pdb,priorityclasses -A -o yaml > cluster.yaml"
 
 
-def load_manifests(files: Sequence[str], cluster_files: Sequence[str]) -> Manifests:
-    """Read everything; see the module."""
+def load_manifests(files: Sequence[str], cluster_files: Sequence[str], there: Sequence[Loaded] = ()) -> Manifests:
+    """Read everything; see the module. What is `there` belongs to the cluster as the files of `cluster_files` do."""
     if [*files, *cluster_files].count("-") > 1:
         raise CommandError("standard input can be read only once", "give - once, and files for the rest", USAGE)
     passed_over: list[Skipped] = []
     # What a running cluster's controllers make is there already.
-    given = [one for one in load_files(cluster_files, passed_over) if not isinstance(one.object, OWN_KINDS)]
+    found = [*there, *load_files(cluster_files, passed_over)]
+    given = [one for one in found if not isinstance(one.object, OWN_KINDS)]
     others: list[Skipped] = []
     asked: list[Asked] = []
     kept: list[Loaded] = []

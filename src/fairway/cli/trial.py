@@ -24,7 +24,7 @@ from fairway.model import Pod
 from fairway.plugin import Wait
 from fairway.plugins.registry import REGISTRY
 
-__all__ = ["Result", "Trial", "Verdict", "open_trial"]
+__all__ = ["Result", "Trial", "Verdict", "add_plugin_folders", "open_trial", "read_configuration"]
 
 Result = Literal["scheduled", "preempts", "unschedulable", "gated", "error", "ignored"]
 """`preempts`: scheduled once others have made room; `ignored`: the pod asks for a scheduler that is not configured."""
@@ -54,10 +54,10 @@ class Verdict:
 class Trial:
     """The cluster and the profiles; `place` moves it on by one pod."""
 
-    def __init__(self, manifests: Manifests, configuration: Configuration, seed: int) -> None:
+    def __init__(self, manifests: Manifests, configuration: Configuration, seed: int | None) -> None:
         self.manifests = manifests
         self.configuration = configuration
-        self.seed = seed
+        self.seed = seed  # None: what the configuration says
         self.cluster = Cluster()
         self.cluster.load(manifests.objects)
         self.profiles = {
@@ -177,8 +177,16 @@ class Trial:
 def open_trial(files: Sequence[str], cluster_files: Sequence[str], config: str | None, seed: int) -> Trial:
     """Read the files and stop before the first pod."""
     manifests = load_manifests(files, cluster_files)
-    if config is None:
-        return Trial(manifests, default_configuration(REGISTRY), seed)
-    # A plugin named module:Class is looked for in the current folder, then beside the configuration that names it.
-    sys.path[:0] = [str(Path.cwd()), str(Path(config).resolve().parent)]
-    return Trial(manifests, load_configuration(config, REGISTRY), seed)
+    configuration = default_configuration(REGISTRY) if config is None else read_configuration(config)
+    return Trial(manifests, configuration, seed)
+
+
+def read_configuration(path: str) -> Configuration:
+    """A file's; its plugins may be beside it."""
+    add_plugin_folders(path)
+    return load_configuration(path, REGISTRY)
+
+
+def add_plugin_folders(config: str | None = None) -> None:
+    """A plugin named module:Class is looked for in the current folder, then beside the configuration that names it."""
+    sys.path[:0] = [str(Path.cwd()), *([] if config is None else [str(Path(config).resolve().parent)])]

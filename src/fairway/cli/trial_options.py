@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
-__all__ = ["trial_arguments", "trial_options"]
+__all__ = ["need_files", "refuse_files", "trial_arguments", "trial_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,7 +23,6 @@ OPTIONS = (
         "--filename",
         "files",
         multiple=True,
-        required=True,
         metavar="FILE",
         help="Pods, or what makes pods (Deployment, StatefulSet, Job, ...), and what they need. A file, a folder, "
         "or - for standard input; may be given several times.",
@@ -55,6 +55,23 @@ def trial_options(command: F) -> F:
     for option in reversed(OPTIONS):
         command = option(command)
     return command
+
+
+def need_files(files: Sequence[str]) -> None:
+    """Complain if there is nothing to place."""
+    if not files:
+        context = click.get_current_context()
+        option = next(one for one in context.command.params if one.name == "files")
+        raise click.MissingParameter(ctx=context, param=option)
+
+
+def refuse_files(*options: str) -> None:
+    """Complain about options that make no sense with a run."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = max(option.opts, key=len).lstrip("-")
+        if name in options and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} and --run exclude each other", context)
 
 
 def trial_arguments(files: Sequence[str], cluster_files: Sequence[str], config: str | None, seed: int) -> str:

@@ -3,7 +3,8 @@
 In: the files of a trial and the name of one of its pods. The pods before it in the queue are placed first, so the
 answer is that of the moment at which `fairway try` came to it. Out: for a pod with a node the scores that decided,
 for one without the funnel of reasons and the changes that would let it fit. Exit code 0 if it gets a node, 3 if not.
-Called by `fairway.cli.main`; the words are in `explanation`.
+With `--run`, the pods are those of a run: `run_why` answers. Called by `fairway.cli.main`; the words are in
+`explanation`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import click
 from fairway.cli.help_text import Command
 from fairway.cli.main import FAILED, NO, USAGE, CommandError
 from fairway.cli.output import emit, is_structured, narrate, output_option
-from fairway.cli.trial_options import trial_arguments, trial_options
+from fairway.cli.run_options import at_option, run_option
+from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 
 if TYPE_CHECKING:
     from fairway.cli.controllers import Wanted
@@ -32,9 +34,12 @@ Examples:
   fairway why web-0 -f web.yaml --cluster cluster.yaml               why there, or why nowhere?
   fairway why web-0 -f web.yaml --cluster cluster.yaml --node n1     and why not on n1?
   fairway why shop/web-0 -f web.yaml --cluster cluster.yaml --all-nodes
+  fairway why web-0 --run day.duckdb                                 what happened to it in a run?
+  fairway why web-0 --run day.duckdb --attempt 3                     why did that fail?
 
 Explain what `fairway try` with the same files and options decides about one pod: POD is its name, with its namespace
-before a slash if there are several of that name.
+before a slash if there are several of that name. With --run: what became of a pod of that run, and why, on the cluster
+as it was when it got its node, at a time (--at) or at one of its attempts (--attempt).
 
 The funnel shows how many nodes are left after each plugin and what was wrong with the others. Every fix that is
 proposed was tried: the number of nodes is what the scheduler found with that change.
@@ -47,6 +52,9 @@ Exit codes: 0 the pod gets a node; 3 it does not; 1 a file or a plugin is wrong;
 @click.command(name="why", cls=Command, help=HELP, short_help="Why here, why not there, what would fix it?")
 @click.argument("pod_name", metavar="POD")
 @trial_options
+@run_option
+@at_option
+@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="That attempt of the run to place the pod.")
 @click.option("--node", "node_name", metavar="NODE", help="Explain this node only.")
 @click.option("--all-nodes", is_flag=True, help="Give the reason, or the scores, of every node.")
 @output_option
@@ -57,17 +65,32 @@ def why(
     cluster_files: Sequence[str],
     config: str | None,
     seed: int,
+    run_path: str | None,
+    at: float | None,
+    attempt: int | None,
     node_name: str | None,
     all_nodes: bool,
     output: str,
 ) -> int:
     """See HELP, which is what users read."""
+    if node_name is not None and all_nodes:
+        raise click.UsageError("--node and --all-nodes exclude each other", click.get_current_context())
+    if at is not None and attempt is not None:
+        raise click.UsageError("--at and --attempt exclude each other", click.get_current_context())
+    if run_path is not None:
+        from fairway.cli.run_why import explain_run
+
+        refuse_files("filename", "cluster", "config", "seed")
+        return explain_run(
+            run_path, pod_name, at=at, attempt=attempt, node_name=node_name, all_nodes=all_nodes, output=output
+        )
+    if at is not None or attempt is not None:
+        raise click.UsageError("--at and --attempt need --run", click.get_current_context())
+    need_files(files)
     from fairway.cli.explanation import COLUMNS, Explanation
     from fairway.cli.explanation_text import answer_lines, node_lines
     from fairway.cli.trial import open_trial
 
-    if node_name is not None and all_nodes:
-        raise click.UsageError("--node and --all-nodes exclude each other", click.get_current_context())
     trial = open_trial(files, cluster_files, config, seed)
     if node_name is not None and node_name not in trial.cluster.nodes.row_of:
         raise CommandError(

@@ -76,7 +76,7 @@ DEFINITIONS: Final = (
         "higher",
         "Jain's index of the users' service: the largest share of the cluster, of any resource, that their pods held",
     ),
-    *_distribution("timing_cycle_seconds", "s", "lower", "CPU time of an attempt (measured)"),
+    *_distribution("timing_cycle_seconds", "s", "lower", "time that an attempt took, on a real clock"),
     Definition("timing_decisions_per_second", "1/s", "higher", "attempts by their CPU time (measured)"),
     Definition("timing_plugin_seconds_{}", "s", "lower", "CPU time of a plugin (measured)"),
 )

@@ -56,7 +56,7 @@ class UserMetrics:
 class Timing:
     """What the schedulers themselves cost: measured, so different every time."""
 
-    cycle_seconds: Distribution  # CPU time of an attempt
+    cycle_seconds: Distribution  # real time of an attempt
     decisions_per_second: float | None  # attempts by their CPU time
     plugin_seconds: dict[str, float]  # CPU time by plugin, where it was recorded
 

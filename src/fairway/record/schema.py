@@ -145,7 +145,7 @@ DECISIONS = TableSchema(
         Column("num_feasible", "INTEGER", "how many nodes fitted, of those looked at"),
         Column("score", "BIGINT", "the best total score, if nodes were scored", is_nullable=True),
         Column("num_best", "INTEGER", "how many nodes had it"),
-        Column("cycle_seconds", "DOUBLE", "CPU time of the attempt: measured, so different in every run"),
+        Column("cycle_seconds", "DOUBLE", "time that the attempt took, on a real clock: different in every run"),
         Column("nominated_node", "VARCHAR", "the node that preemption makes room on", is_nullable=True),
         Column("num_victims", "INTEGER", "how many pods it evicts there"),
         Column("message", "VARCHAR", "why the pod was not placed", is_nullable=True),

@@ -7,15 +7,15 @@ paused it does nothing at all. This is `fairway.scheduler.World` for a `fairway.
 
 from __future__ import annotations
 
-from time import process_time  # the scheduler's own time, recorded beside virtual time, decides nothing
+from time import perf_counter  # noqa: TID251 - the scheduler's own time, recorded beside virtual time, decides nothing
 
 import msgspec
 
 from fairway.cluster import Event
-from fairway.cycle import Configuration, Decision, Outcome
+from fairway.cycle import Configuration, Decision, Outcome, Profile
 from fairway.model import Pod, PodCondition
 from fairway.queue import Place, QueuedPod
-from fairway.record import NullWriter
+from fairway.record import NullWriter, Scored, best_nodes
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
 
@@ -46,7 +46,9 @@ class SimScheduler:
         settings: SchedulerSettings,
         writer: NullWriter,
         records_queue: bool = True,
+        num_scores: int = 0,
     ) -> None:
+        """`num_scores`: of how many of the best nodes the scores are kept with each decision."""
         self.name = name
         self._api = api
         self._settings = settings
@@ -56,7 +58,14 @@ class SimScheduler:
         self._paused_until = 0.0
         self.num_attempts = 0
         self.num_conflicts = 0
-        self.scheduler = Scheduler(configuration, self, watch_queue=self._queue_moved if records_queue else None)
+        self._num_scores = num_scores
+        self._best: list[Scored] = []
+        self.scheduler = Scheduler(
+            configuration,
+            self,
+            look=self._look if num_scores else None,
+            watch_queue=self._queue_moved if records_queue else None,
+        )
         api.watch(self._observe, settings.view_delay)
 
     # -- its day ---------------------------------------------------------------------------------------------------
@@ -85,13 +94,19 @@ class SimScheduler:
             return  # called off by an earlier awakening
         self._awake_at = None
         if self._paused_until <= self.now():
-            begun = process_time()
+            begun = perf_counter()
+            self._best = []
             decision = self.scheduler.step()
             if decision is not None:
                 self.num_attempts += 1
                 self._busy_until = self.now() + self._settings.decision_latency
-                self._writer.decided(self.now(), self.name, decision.attempt, decision, process_time() - begun)
+                taken = perf_counter() - begun
+                self._writer.decided(self.now(), self.name, decision.attempt, decision, taken, self._best)
         self._wake()
+
+    def _look(self, profile: Profile, decision: Decision) -> None:
+        if decision.outcome is Outcome.SCHEDULED:
+            self._best = best_nodes(profile.inspect(decision.pod), self._num_scores)
 
     # -- the world, as the scheduler sees it -------------------------------------------------------------------------
 

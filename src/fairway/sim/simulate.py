@@ -79,7 +79,13 @@ def simulate(
     plan = whole.plan(workload=workload)
     chosen = profile or "default"
     with _writer(whole, chosen, record) as writer:
-        simulation = Simulation(plan, writer, records_queue=record is not None and whole.record_options.queue)
+        options = whole.record_options
+        simulation = Simulation(
+            plan,
+            writer,
+            records_queue=record is not None and options.queue,
+            num_scores=options.scores if record is not None else 0,
+        )
         told = None if progress is None else _estimator(whole.end, workload.num_arrivals, progress)
         result = simulation.run(told)
     problems = [*workload.problems, *result.problems]

@@ -95,7 +95,7 @@ class Result:
 class Simulation:
     """Everything that lives in one simulated cluster."""
 
-    def __init__(self, plan: Plan, writer: NullWriter, *, records_queue: bool = True) -> None:
+    def __init__(self, plan: Plan, writer: NullWriter, *, records_queue: bool = True, num_scores: int = 0) -> None:
         generator = np.random.default_rng(plan.seed)
         self.plan = plan
         self.writer = writer
@@ -107,7 +107,7 @@ class Simulation:
         self.lifecycle = NodeLifecycle(self.api, self.kubelets, writer)
         start_controllers(self.api, self.timeline, report=self._controller_reports)
         self.schedulers = [
-            SimScheduler(each.name, each.configuration, self.api, each.settings, writer, records_queue)
+            SimScheduler(each.name, each.configuration, self.api, each.settings, writer, records_queue, num_scores)
             for each in plan.schedulers
         ]
         self._namespaces: set[str] = set()

@@ -1,0 +1,148 @@
+"""The cluster of a run as a scheduler saw it at one moment.
+
+In: a run and a `Moment`: a time, or the attempt that was made then. Out: the objects that were there. Several
+decisions may fall on one instant, so an attempt sees what was decided before it and nothing that was decided after it:
+pods that are chosen a node for but not bound yet hold it, victims that are on their way out are still there. With a
+late view, what others did is seen late. Called by `run_trial`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from fairway.model import ApiObject, CronJob, DaemonSet, Deployment, Job, Pod
+from fairway.record import Run
+from fairway.record.snapshot import START, nodes_at, objects_at, pods_at
+from fairway.sim.sim_scheduler import SchedulerSettings
+
+__all__ = ["Moment", "objects_seen"]
+
+MAKERS = Deployment | DaemonSet | Job | CronJob
+"""They matter to no decision: what they make is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time of a run; with the row of `decisions` that is looked at, if it is one."""
+
+    at: float
+    decision: dict[str, Any] | None = None
+
+    @property
+    def number(self) -> int | None:
+        """The decision's number."""
+        return None if self.decision is None else int(self.decision["decision_id"])
+
+
+def objects_seen(run: Run, moment: Moment, settings: SchedulerSettings) -> list[ApiObject]:
+    """Everything but what no decision depends on; pods that wait are among it, without a node."""
+    seen = moment.at if moment.decision is None else max(moment.at - settings.view_delay, 0.0)
+    objects: list[ApiObject] = [*nodes_at(run, seen)]
+    objects += [thing for thing in objects_at(run, seen) if not isinstance(thing, MAKERS)]
+    pods = {pod.metadata.uid: pod for pod in pods_at(run, seen)}
+    if moment.decision is not None:
+        _unbind_later(run, moment, pods)
+        _revive_victims(run, moment, pods)
+        _assume_earlier(run, moment, settings, pods)
+    _nominate(run, moment, pods)
+    _terminate(run, moment, pods)
+    return [*objects, *pods.values()]
+
+
+def _unbind_later(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
+    """Pods that were bound at this very time, by decisions that had not been made yet."""
+    later = run.sql(
+        "SELECT uid FROM pods JOIN decisions d USING (pod_id)"
+        " WHERE bound_seconds = ? AND d.outcome = 'scheduled' AND d.decision_id >= ?",
+        moment.at,
+        moment.number,
+    )
+    for row in later:
+        if row["uid"] in pods:
+            pods[row["uid"]] = _on_node(pods[row["uid"]], "")
+
+
+def _revive_victims(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
+    """Pods that went at this very time, because of decisions that had not been made yet."""
+    victims = run.sql(
+        "SELECT DISTINCT p.uid, p.node FROM preemptions v JOIN decisions d USING (decision_id)"
+        " JOIN pods p ON p.pod_id = v.victim_id"
+        " WHERE d.time_seconds = $1 AND decision_id >= $2 AND p.ended_seconds = $1",
+        moment.at,
+        moment.number,
+    )
+    there = {row["uid"]: row["node"] for row in victims if row["uid"] not in pods}
+    if there:
+        before = _just_before(moment.at)
+        for pod in pods_at(run, before):
+            if pod.metadata.uid in there:
+                pods[pod.metadata.uid] = _on_node(pod, there[pod.metadata.uid])
+
+
+def _assume_earlier(run: Run, moment: Moment, settings: SchedulerSettings, pods: dict[str, Pod]) -> None:
+    """Pods this scheduler had chosen a node for, whether or not it saw them bound there."""
+    delay = settings.decision_latency + settings.bind_latency
+    if delay + settings.view_delay == 0:
+        return
+    assert moment.decision is not None
+    own = run.sql(
+        "SELECT p.uid, arg_max(d.node, d.decision_id) AS node FROM decisions d JOIN pods p USING (pod_id)"
+        " WHERE d.scheduler = $1 AND d.decision_id < $2 AND d.outcome = 'scheduled'"
+        " AND (p.bound_seconds <= $3 OR d.time_seconds + $4 > $3)"
+        " AND (p.ended_seconds IS NULL OR p.ended_seconds > $3 - $5) GROUP BY p.uid",
+        *(moment.decision["scheduler"], moment.number, moment.at, delay, settings.view_delay),
+    )
+    for row in own:
+        pod = pods.get(row["uid"])
+        if pod is not None and not pod.spec.node_name:
+            pods[row["uid"]] = _on_node(pod, row["node"])
+
+
+def _nominate(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
+    """Waiting pods that others make room for."""
+    latest = run.sql(
+        "SELECT p.uid, arg_max(coalesce(d.nominated_node, ''), d.decision_id) AS node"
+        " FROM decisions d JOIN pods p USING (pod_id)"
+        " WHERE d.time_seconds <= $1 AND ($2::BIGINT IS NULL OR d.decision_id < $2)"
+        " AND (p.ended_seconds IS NULL OR p.ended_seconds > $1)"
+        " AND (p.bound_seconds IS NULL OR p.bound_seconds >= $1) AND d.outcome = 'unschedulable' GROUP BY p.uid",
+        moment.at,
+        moment.number,
+    )
+    for row in latest:
+        pod = pods.get(row["uid"])
+        if pod is not None and row["node"] and not pod.spec.node_name:
+            status = msgspec.structs.replace(pod.status, nominated_node_name=row["node"])
+            pods[row["uid"]] = msgspec.structs.replace(pod, status=status)
+
+
+def _terminate(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
+    """Victims of earlier decisions that have not gone yet."""
+    victims = run.sql(
+        "SELECT p.uid, min(d.time_seconds) AS time FROM preemptions v JOIN decisions d USING (decision_id)"
+        " JOIN pods p ON p.pod_id = v.victim_id"
+        " WHERE d.time_seconds <= $1 AND ($2::BIGINT IS NULL OR d.decision_id < $2) GROUP BY p.uid",
+        moment.at,
+        moment.number,
+    )
+    for row in victims:
+        pod = pods.get(row["uid"])
+        if pod is not None:
+            gone = START + dt.timedelta(seconds=row["time"])
+            metadata = msgspec.structs.replace(pod.metadata, deletion_timestamp=gone)
+            pods[row["uid"]] = msgspec.structs.replace(pod, metadata=metadata)
+
+
+def _just_before(at: float) -> float:
+    """The instant before: no two things in a run are closer."""
+    return max(at - 1e-6, 0.0)
+
+
+def _on_node(pod: Pod, node: str) -> Pod:
+    spec = msgspec.structs.replace(pod.spec, node_name=node)
+    status = pod.status if node else msgspec.structs.replace(pod.status, start_time=None, phase="Pending")
+    return msgspec.structs.replace(pod, spec=spec, status=status)

@@ -1,0 +1,117 @@
+"""Trials on the cluster of a run.
+
+In: a run, and a moment of it. Out: a `Trial` whose cluster is the run's at that moment and whose configuration is that
+of the run's schedulers: for a pod of the run (`pod_trial`), to explain an attempt again, or for pods from files
+(`files_trial`). Called by `why` and `try`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fairway.cli.controllers import Wanted
+from fairway.cli.main import CommandError
+from fairway.cli.manifest_files import load_manifests
+from fairway.cli.manifests import Manifests
+from fairway.cli.run_moment import Moment, objects_seen
+from fairway.cli.run_options import time_text
+from fairway.cli.trial import Trial, Verdict, add_plugin_folders, read_configuration
+from fairway.cycle import Configuration
+from fairway.model import Loaded, Node, Pod, Source
+from fairway.record import Run
+from fairway.sim.scenario import decode_scenario
+from fairway.sim.sim_scheduler import SchedulerSettings
+
+if TYPE_CHECKING:
+    from fairway.sim.simulation import SchedulerPlan
+
+__all__ = ["files_trial", "pod_trial"]
+
+
+class RunTrial(Trial):
+    """A trial of one attempt. What was left to chance is taken from the run."""
+
+    def __init__(self, manifests: Manifests, configuration: Configuration, decision: dict[str, Any] | None) -> None:
+        super().__init__(manifests, configuration, None)
+        self._recorded = decision
+
+    def place(self, pod: Pod, wanted: Wanted, *, evict: bool = True) -> Verdict:
+        """As it was recorded; if that can not be, it says so."""
+        verdict = super().place(pod, wanted, evict=evict)
+        row, decision = self._recorded, verdict.decision
+        if row is None:
+            return verdict
+        node = row["node"]
+        if verdict.result == "scheduled" and node in self.cluster.nodes.row_of and decision is not None:
+            known = {name: row[name] for name in ("node", "via", "num_feasible", "score", "num_best")}
+            chosen = replace(decision, row=self.cluster.nodes.row_of[node], **known)
+            return replace(verdict, node=node, decision=chosen)
+        was = _recorded_words(row)
+        if was != _words(verdict):
+            verdict.remark = ", ".join(part for part in (verdict.remark, f"in the run it {was}") if part)
+        return verdict
+
+
+def pod_trial(run: Run, row: dict[str, Any], moment: Moment) -> tuple[RunTrial, Pod, Wanted]:
+    """The moment at which a pod of the run (its row of `pods`) was looked at, or could have been."""
+    plan = _plan_of(run, row["scheduler"])
+    settings = SchedulerSettings() if plan is None else plan.settings
+    seen = objects_seen(run, moment, settings)
+    pod = next((one for one in seen if isinstance(one, Pod) and one.metadata.uid == row["uid"]), None)
+    if pod is None:
+        when = f"there is no pod {row['pod']} at {time_text(moment.at)}"
+        raise CommandError(when, f"it was there from {time_text(row['created_seconds'])} on")
+    spec = msgspec.structs.replace(pod.spec, node_name="")
+    pod = msgspec.structs.replace(pod, spec=spec)
+    source = Source(str(run.path))
+    name = row["pod"].removeprefix(f"{row['namespace']}/")
+    kind, _, owner = (row["owner"] or f"Pod/{name}").partition("/")
+    wanted = Wanted(kind, row["namespace"], owner, source, 1, lambda index: (pod, ()))
+    others = [Loaded(thing, source) for thing in seen if getattr(thing.metadata, "uid", "") != row["uid"]]
+    configuration = _merged(_plans(run)) if plan is None else plan.configuration
+    return RunTrial(Manifests(others, [wanted], []), configuration, moment.decision), pod, wanted
+
+
+def files_trial(run: Run, at: float, files: Sequence[str], config: str | None, seed: int) -> Trial:
+    """Pods from files on the run's cluster; its schedulers decide, unless there is another configuration."""
+    source = Source(str(run.path))
+    given = [Loaded(thing, source) for thing in objects_seen(run, Moment(at), SchedulerSettings())]
+    if not any(isinstance(one.object, Node) for one in given):
+        raise CommandError(f"there is no node at {time_text(at)}", "give --at another time of the run")
+    configuration = _merged(_plans(run)) if config is None else read_configuration(config)
+    return Trial(load_manifests(files, (), given), configuration, seed)
+
+
+def _plans(run: Run) -> list[SchedulerPlan]:
+    add_plugin_folders()
+    return decode_scenario(run.scenario, str(run.path)).configurations()
+
+
+def _plan_of(run: Run, scheduler: str) -> SchedulerPlan | None:
+    """The scheduler that serves this name, if any does."""
+    for plan in _plans(run):
+        if any(profile.scheduler_name == scheduler for profile in plan.configuration.profiles):
+            return plan
+    return None
+
+
+def _merged(plans: Sequence[SchedulerPlan]) -> Configuration:
+    """The first scheduler's configuration, with the profiles of all."""
+    profiles = {one.scheduler_name: one for plan in reversed(plans) for one in plan.configuration.profiles}
+    return replace(plans[0].configuration, profiles=tuple(profiles.values()))
+
+
+def _recorded_words(row: dict[str, Any]) -> str:
+    if row["node"]:
+        return f"went to {row['node']}"
+    return f"made room on {row['nominated_node']}" if row["nominated_node"] else f"was {row['outcome']}"
+
+
+def _words(verdict: Verdict) -> str:
+    if verdict.result == "scheduled":
+        return f"went to {verdict.node}"
+    return f"made room on {verdict.node}" if verdict.result == "preempts" else f"was {verdict.result}"
