@@ -15,9 +15,8 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(STAMP) ## would the example workload fit on the example cluster, and where?
-	@# Exit code 3 says that some of the pods do not fit, which is what the demo shows.
-	$(BIN)/fairway try -f examples/workload.yaml --cluster examples/cluster.yaml || [ $$? -eq 3 ]
+demo: $(STAMP) ## a day of a thousand nodes under two policies: which is better?
+	$(BIN)/fairway sim examples/scenarios/day.yaml --profile default --profile packed
 
 test: check ## everything CI checks: make check, then the tests
 	$(BIN)/python -m pytest --numprocesses $(WORKERS)

@@ -1,9 +1,9 @@
-"""Measures the decision loop at the sizes that matter, and fails below a floor.
+"""Measures the decision loop and the simulator at the sizes that matter, and fails below a floor.
 
-In: nothing, or names of benchmarks. Out: a table of targets, floors and what was measured; exit code 1 if a floor was
-missed. Each benchmark runs in a process of its own, so that memory is its own too. Floors are half the target (memory
-and start-up: the target itself), because machines differ; what misses its floor is measured once more first.
-Called by `make bench`; README.md says what each benchmark does.
+In: nothing, or names of benchmarks; `--million` for all and the largest. Out: a table of targets, floors and what was
+measured; exit code 1 if a floor was missed. Each benchmark runs in a process of its own, so that memory is its own too.
+Floors are half the target, or twice if less is better (memory and start-up: the target itself), because machines
+differ; what misses its floor is measured once more first. Called by `make bench`; README.md says what each does.
 """
 
 from __future__ import annotations
@@ -74,6 +74,41 @@ def full_cluster_mib() -> float:
     return float(done.stdout)
 
 
+def simulated_day(*arguments: str) -> dict[str, float]:
+    """The figures of one simulated day."""
+    command = [sys.executable, str(Path(__file__).with_name("simulated_day.py")), *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
+
+
+def day() -> dict[str, float]:
+    """A day with a recording and one without."""
+    recorded, bare = simulated_day(), simulated_day("--no-record")
+    cost = 100 * (recorded["cpu_seconds"] / bare["cpu_seconds"] - 1)
+    return {"cpu_seconds": recorded["cpu_seconds"], "mib": recorded["mib"], "recording_percent": cost}
+
+
+def million() -> dict[str, float]:
+    """A million pods on 10,000 nodes."""
+    return simulated_day("--million")
+
+
+def figure(measured: Callable[[], dict[str, float]], key: str) -> Callable[[], float]:
+    """One of several figures of a measurement, which is made again when a figure is wanted for the second time."""
+    known = FIGURES.setdefault(measured.__name__, {})
+
+    def one() -> float:
+        if key not in known:
+            known.update(measured())
+        return known.pop(key)
+
+    return one
+
+
+FIGURES: dict[str, dict[str, float]] = {}
+
+
 def speed(name: str, mix: str, nodes: int, target: float | None = None, pods: int = 10000) -> Benchmark:
     """Pods a second."""
     floor = target / 2 if target is not None else None
@@ -92,14 +127,25 @@ BENCHMARKS: Sequence[Benchmark] = (
     Benchmark("new-class-5000", bench("mixed", 5000, 2000, "new_class_ms"), 5, 10, "ms", more_is_better=False),
     Benchmark("memory-20000", full_cluster_mib, 3072, 3072, "MiB", more_is_better=False),
     Benchmark("help", start_ms, 150, 150, "ms", more_is_better=False),
+    Benchmark("day-5000", figure(day, "cpu_seconds"), 60, 120, "s", more_is_better=False),
+    Benchmark("day-5000-memory", figure(day, "mib"), 2048, 2048, "MiB", more_is_better=False),
+    Benchmark("day-5000-recording", figure(day, "recording_percent"), 20, 40, "%", more_is_better=False),
     *(speed(f"scaling-plain-{nodes}", "plain", nodes, pods=min(20 * nodes, 10000)) for nodes in (100, 20000)),
     *(speed(f"scaling-mixed-{nodes}", "mixed", nodes, pods=min(20 * nodes, 10000)) for nodes in (100, 20000)),
 )
 
+LARGEST: Sequence[Benchmark] = (
+    Benchmark("million", figure(million, "cpu_seconds"), None, None, "s", more_is_better=False),
+    Benchmark("million-memory", figure(million, "mib"), 4096, 4096, "MiB", more_is_better=False),
+)
+
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the benchmarks named, or all."""
-    names = [benchmark.name for benchmark in BENCHMARKS]
+    """Run the benchmarks named, or all; the largest only if asked for."""
+    has_largest = "--million" in arguments
+    arguments = [argument for argument in arguments if argument != "--million"]
+    wanted = [*BENCHMARKS, *LARGEST] if has_largest or arguments else BENCHMARKS
+    names = [benchmark.name for benchmark in (*BENCHMARKS, *LARGEST)]
     unknown = [name for name in arguments if name not in names]
     if unknown:
         print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(names)}", file=sys.stderr)
@@ -109,7 +155,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"the machine is busy (load {load:.1f} on {cores} cores): expect less than it can do", file=sys.stderr)
     print(f"{'BENCHMARK':<22}{'TARGET':>9}{'FLOOR':>9}{'MEASURED':>11}  UNIT     OK")
     missed = 0
-    for benchmark in BENCHMARKS:
+    for benchmark in wanted:
         if arguments and benchmark.name not in arguments:
             continue
         value = benchmark.measured()

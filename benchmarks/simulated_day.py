@@ -36,7 +36,7 @@ def day(size: Size) -> dict[str, Any]:
 
     A pod runs for as long as keeps the cluster equally busy at every size.
     """
-    hours = 20 * size.num_nodes / size.num_pods  # the median: an hour if each node gets 20 pods a day
+    hours = 30 * size.num_nodes / size.num_pods  # the median: 90 minutes if each node gets 20 pods a day
     sizes = {
         "cpu": {"kind": "choices", "values": ["500m", 1, 2, 4, 8], "weights": [3, 4, 4, 2, 1]},
         "memory": {"kind": "choices", "values": ["1Gi", "2Gi", "4Gi", "8Gi"], "weights": [2, 3, 3, 2]},
@@ -84,7 +84,7 @@ def day(size: Size) -> dict[str, Any]:
             "end": "24h",
             "cluster": {
                 "nodes": [
-                    {"name": "node-{}", "count": size.num_nodes - num_gpu, "cpu": 8, "memory": "32Gi", "zones": 10},
+                    {"name": "node-{}", "count": size.num_nodes - num_gpu, "cpu": 16, "memory": "64Gi", "zones": 10},
                     {"name": "gpu-{}", "count": num_gpu, "cpu": 64, "memory": "256Gi", "zones": 10, **gpu},
                 ]
             },

@@ -1,6 +1,6 @@
 """A cluster's morning under two policies: simulated, measured, and asked who waited.
 
-    $ python examples/simulate.py
+Run it with `python examples/simulate.py`; it prints what simulate.txt shows.
 """
 
 import numpy as np

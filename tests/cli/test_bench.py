@@ -87,7 +87,9 @@ def test_a_table_has_a_row_for_each_case_of_a_file(tmp_path: Path, capsys: pytes
     ("arguments", "words"),
     [
         (["--case", "one"], "--case names a case of a file; give the file too"),
-        (["--nodes", "0"], "0 is not in the range x>=1"),
+        (["--nodes", "0"], "0 is not in the range 1<=x<=1000000"),
+        (["--nodes", "99999999999"], "99999999999 is not in the range 1<=x<=1000000"),
+        (["--pods", "99999999999"], "99999999999 is not in the range 1<=x<=10000000"),
         (["--mix", "soup"], "'soup' is not one of"),
     ],
 )
@@ -109,3 +111,29 @@ def test_the_median_is_a_run_that_happened() -> None:
 
     assert median_of([run(3), run(1), run(2)]).pods_per_second == 2
     assert median_of([run(3), run(1)]).pods_per_second == 1
+
+
+def test_a_file_without_cases_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    assert main(["bench", str(empty)]) == 1
+    assert f"{empty} has no cases" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        pytest.param({"objects": [{"apiVersion": "v1", "kind": "Node", "status": 3}]}, "status: expected", id="node"),
+        pytest.param({"pods": [{"apiVersion": "v1", "kind": "Node"}]}, "expected a Pod, found a Node", id="not a pod"),
+        pytest.param({"config": {}}, "config: apiVersion: missing", id="config"),
+    ],
+)
+def test_what_is_wrong_in_a_case_is_named_with_file_and_line(
+    case: dict[str, Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "case.jsonl"
+    file.write_text(json.dumps({"name": "one", "objects": [], "pods": []} | case))
+    assert main(["bench", str(file)]) == 1
+    error = capsys.readouterr().err
+    assert f"{file}, line 1" in error
+    assert words in error

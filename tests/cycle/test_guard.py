@@ -10,7 +10,8 @@ import pytest
 from fairway.cluster import Nodes, PodClass
 from fairway.cycle import Outcome, PluginError, Profile, decode_configuration
 from fairway.cycle.plugin_entry import PluginEntry, implemented_points
-from fairway.plugin import Plugin, overrides
+from fairway.model import Pod
+from fairway.plugin import Attempt, Plugin, Refusal, overrides
 from fairway.plugins.registry import REGISTRY
 from fairway.testing import cluster, pod
 
@@ -52,6 +53,58 @@ class NegativeRaw(Plugin):
         return np.full(len(nodes), -7)
 
 
+class Refuses(Plugin):
+    """Refuses every node; the words are up to the classes below."""
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        return np.zeros(len(nodes), bool)
+
+
+class ExplainsInText(Refuses):
+    def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        return "node(s) were full"
+
+
+class ExplainsOneNode(Refuses):
+    def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        return [Refusal(("node(s) were full",))]
+
+
+class ForgetsTheTuple(Refuses):
+    def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Any:
+        return Refusal("node(s) were full")  # type: ignore[arg-type]
+
+
+class ForgetsTheTupleEarly(Plugin):
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> Any:
+        return Refusal("no")  # type: ignore[arg-type]
+
+
+class MakesNoRoom(Refuses):
+    def post_filter(self, attempt: Attempt) -> Any:
+        return None
+
+
+class Gates(Plugin):
+    def pre_enqueue(self, pod: Pod) -> Any:
+        return "not yet"
+
+
+class NoHints(Refuses):
+    def events(self) -> Any:
+        return None
+
+
+class Reserves(Plugin):
+    def reserve(self, pod: Pod, pod_class: PodClass, row: int) -> Any:
+        return True
+
+
+class Permits(Plugin):
+    def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Any:
+        return 5
+
+
 class Listed(Plugin):
     """Lists are as good as arrays."""
 
@@ -79,6 +132,14 @@ def profile_with(kind: type[Plugin]) -> Profile:
         (TooHigh, 'plugin "TooHigh" returns an invalid score 101'),
         (Negative, 'plugin "Negative" returns an invalid score -7'),
         (NegativeRaw, "must not be negative"),
+        (
+            ExplainsInText,
+            "explain() must return a Refusal, or a list of them with one per node (3); it returned '",
+        ),
+        (ExplainsOneNode, "with one per node (3); it returned [Refusal("),
+        (ForgetsTheTuple, "reasons are 'node(s) were full'; they have to be a tuple of strings"),
+        (ForgetsTheTupleEarly, "pre_filter() gave a Refusal whose reasons are 'no'"),
+        (MakesNoRoom, "post_filter() must return a PostFilterResult; it returned None"),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",
 )
@@ -86,6 +147,28 @@ def test_a_mistake_fails_the_attempt_and_names_the_plugin(kind: type[Plugin], wo
     decision = profile_with(kind).decide(pod())
     assert decision.outcome is Outcome.ERROR
     assert words in decision.message
+
+
+def test_a_wrong_answer_before_or_after_the_decision_is_named() -> None:
+    with pytest.raises(PluginError, match=r"pre_enqueue\(\) must return a Refusal or None; it returned 'not yet'"):
+        profile_with(Gates).gate(pod())
+    with pytest.raises(PluginError, match=r"NoHints: events\(\) must return a list of Hints; it returned None"):
+        profile_with(NoHints).hints()
+    profile = profile_with(Reserves)
+    with pytest.raises(PluginError, match=r"Reserves: reserve\(\) must return a Refusal or None; it returned True"):
+        profile.assume(profile.decide(pod()))
+    profile = profile_with(Permits)
+    decision = profile.decide(pod())
+    with pytest.raises(PluginError, match=r"permit\(\) must return a Refusal or a Wait or None; it returned 5"):
+        profile.permit(decision.pod, decision.pod_class, decision.row)
+
+
+def test_an_unknown_normalization_is_refused() -> None:
+    class Sideways(Listed):
+        normalize = "sideways"  # type: ignore[assignment]
+
+    with pytest.raises(PluginError, match="normalize is 'sideways'; allowed: none, default, reverse, own"):
+        profile_with(Sideways)
 
 
 def test_what_is_right_passes() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairway.cluster import Cluster, Event, Verb
-from fairway.cycle import Decision, Outcome
+from fairway.cycle import Decision, Outcome, Sampling
 from fairway.model import Pod
 from fairway.plugin import SKIP, Code, Plugin, Refusal, Restriction
 from fairway.testing import cluster, node, pod
@@ -272,3 +272,10 @@ def test_deciding_changes_nothing() -> None:
     for attempt in attempts:
         made.decide(attempt)
     assert differences(before, fingerprint(what)) == []
+
+
+@pytest.mark.parametrize("sampling", ["all", "two-choices"])
+def test_totals_below_zero_stay_above_nodes_that_do_not_fit(sampling: Sampling) -> None:
+    plugins = (refusing("Refuses", {"a": NO}), scoring("Scores", {"a": 0, "b": 7, "c": 5}))
+    decision = decide(*plugins, weights={"Scores": -1}, sampling=sampling)
+    assert (decision.node, decision.score, decision.num_feasible) == ("c", -5, 2)

@@ -1,14 +1,15 @@
 """Transcripts: files that show commands and, whole, what they print.
 
-In: files of the form `$ fairway ...`, then what the command prints on a terminal (stdout and stderr, in the order of
-printing), then `[exit N]` unless N is 0. Out: for each command in them, what it is said to print and what it prints.
-`python -m tests.golden.transcript` writes them anew after a change that was meant; read the difference before
-committing it.
+In: files of the form `$ fairway ...` or `$ python FILE`, then what the command prints on a terminal (stdout and stderr,
+in the order of printing), then `[exit N]` unless N is 0. Out: for each command in them, what it is said to print and
+what it prints. `python -m tests.golden.transcript` writes them anew after a change that was meant; read the difference
+before committing it.
 """
 
 import contextlib
 import io
 import re
+import runpy
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,8 @@ from fairway.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = sorted([*ROOT.glob("tests/golden/*.txt"), *ROOT.glob("examples/**/*.txt")])
-EXIT = re.compile(r"\[exit (\d+)\]\n?")
+FAIRWAY = ("fairway", ".venv/bin/fairway")
+PYTHON = ("python", ".venv/bin/python")
 
 
 class Step(NamedTuple):
@@ -38,11 +40,16 @@ def steps(text: str) -> Iterator[Step]:
 def run(command: str) -> str:
     """What the command prints now, from the root of the checkout."""
     program, *arguments = shlex.split(command)
-    if program not in ("fairway", ".venv/bin/fairway"):
-        raise ValueError(f"a transcript runs fairway, not {program}")
+    if program not in (*FAIRWAY, *PYTHON):
+        raise ValueError(f"a transcript runs fairway or python, not {program}")
     printed = io.StringIO()
     with contextlib.chdir(ROOT), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = main(arguments)
+        if program in PYTHON:
+            (script,) = arguments
+            runpy.run_path(script, run_name="__main__")
+            code = 0
+        else:
+            code = main(arguments)
     return printed.getvalue() + (f"[exit {code}]\n" if code else "")
 
 

@@ -49,6 +49,9 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str]] = {
     "too much": (asks(memory="9E", cpu="1"), ""),
     "far too much": (asks(memory="10E"), "requests.memory: 10E is more than 64 bits can hold"),
     "far too much cpu": (asks(cpu="10P"), "requests.cpu: 10P is more than 64 bits can hold"),
+    "misspelt resource": (asks(cpus="4"), "requests.cpus: is not the name of a resource; allowed: cpu, memory,"),
+    "resource without a domain": (asks(gpu="1"), "requests.gpu: is not the name of a resource; allowed: cpu, memory,"),
+    "odd resource": (asks(**{"é.com/x": "1"}), "requests['é.com/x']: is not the name of a resource: the prefix of"),
     "half a device": (asks(**{"example.com/gpu": "0.5"}), "requests['example.com/gpu']: 0.5 must be a whole number"),
     "more than the limit": (
         pod(containers=[{"name": "c", "resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}]),

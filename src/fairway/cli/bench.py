@@ -39,6 +39,10 @@ COLUMNS: Final = (
     Column("repeat", "RUNS", right=True, wide=True),
     Column("seed", "SEED", right=True, wide=True),
 )
+MAX_NODES: Final = 1_000_000
+MAX_PODS: Final = 10_000_000
+"""Beyond these a typing mistake is likelier than a wish; they would fill the memory before anything is measured."""
+
 MIX_NAMES: Final = ("plain", "classes", "spread", "antiaffinity", "affinity", "mixed")
 
 HELP = """\b
@@ -72,8 +76,8 @@ measured apart. NEW CLASS is a decision about a pod unlike any before it.
 @click.option(
     "--case", "wanted", multiple=True, metavar="NAME", help="Run only this case of the file; may be repeated."
 )
-@click.option("--nodes", type=click.IntRange(min=1), default=1000, show_default=True, help="Nodes to make up.")
-@click.option("--pods", type=click.IntRange(min=1), default=10000, show_default=True, help="Pods to make up.")
+@click.option("--nodes", type=click.IntRange(1, MAX_NODES), default=1000, show_default=True, help="Nodes to make up.")
+@click.option("--pods", type=click.IntRange(1, MAX_PODS), default=10000, show_default=True, help="Pods to make up.")
 @click.option("--mix", type=click.Choice(MIX_NAMES), default="plain", show_default=True, help="What the pods are like.")
 @click.option(
     "--sampling",
@@ -132,19 +136,33 @@ def _bench_file(
     from fairway.cli.bench_measure import measure
     from fairway.cli.corpus import RawCase, raw_case, read_lines
 
-    cases = [raw_case(line) for line in read_lines([path])]
+    lines = list(read_lines([path]))
+    cases = [raw_case(line) for line in lines]
+    if not cases:
+        raise click.ClickException(f"{path} has no cases")
     missing = [name for name in wanted if name not in {case.name for case in cases}]
     if missing:
         raise click.BadParameter(f"no case of {path} is called {', '.join(missing)}", param_hint="--case")
 
-    def bench_case(case: RawCase) -> dict[str, Any]:
+    def bench_case(case: RawCase, source: str) -> dict[str, Any]:
         def run(advance: Callable[[float], None]) -> Measurement:
-            chosen = cast("Sampling", sampling)
-            return measure(case.objects, case.pods, config=case.config, sampling=chosen, seed=seed, advance=advance)
+            return measure(
+                case.objects,
+                case.pods,
+                config=case.config,
+                source=source,
+                sampling=cast("Sampling", sampling),
+                seed=seed,
+                advance=advance,
+            )
 
         return _repeat(case.name, run, len(case.pods), repeat)
 
-    return [(case.name, bench_case(case)) for case in cases if not wanted or case.name in wanted]
+    return [
+        (case.name, bench_case(case, line.source))
+        for case, line in zip(cases, lines, strict=True)
+        if not wanted or case.name in wanted
+    ]
 
 
 def _repeat(name: str, run: Callable[[Callable[[float], None]], Measurement], pods: int, repeat: int) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from fairway.cluster import Cluster
 from fairway.cycle import Outcome, Profile, Sampling, decode_configuration, default_configuration
-from fairway.model import ApiObject, Pod, decode_object
+from fairway.model import ApiObject, DecodeError, Pod, decode_object
 from fairway.plugins.registry import REGISTRY
 
 __all__ = ["Measurement", "measure", "median_of", "peak_mib"]
@@ -57,20 +57,24 @@ def measure(
     newcomers: Sequence[bytes] = (),
     *,
     config: Any = None,
+    source: str = "workload",
     sampling: Sampling = "all",
     seed: int = 0,
     advance: Callable[[float], None] | None = None,
 ) -> Measurement:
     """Decode, load, then decide about every pod in turn and put it where it belongs."""
     begun = perf_counter()
-    things: list[ApiObject] = [decode_object(item) for item in objects]
-    incoming = [_pod(item) for item in pods]
-    strangers = [_pod(item) for item in newcomers]
+    things: list[ApiObject] = [decode_object(item, source) for item in objects]
+    incoming = [_pod(item, source) for item in pods]
+    strangers = [_pod(item, source) for item in newcomers]
     decoded = perf_counter()
     cluster = Cluster()
     cluster.load(things)
     loaded = perf_counter()
-    chosen = default_configuration(REGISTRY) if config is None else decode_configuration(config, "config", REGISTRY)
+    if config is None:
+        chosen = default_configuration(REGISTRY)
+    else:
+        chosen = decode_configuration(config, f"{source}, config", REGISTRY)
     profile = Profile(chosen.profiles[0], cluster, sampling=sampling, seed=seed)
     gc.collect()
     gc.freeze()
@@ -106,10 +110,10 @@ def peak_mib() -> float:
     return peak / MIB if sys.platform == "darwin" else peak / 1024
 
 
-def _pod(data: bytes) -> Pod:
-    pod = decode_object(data)
+def _pod(data: bytes, source: str) -> Pod:
+    pod = decode_object(data, source)
     if not isinstance(pod, Pod):
-        raise TypeError(f"expected a Pod, found a {pod.kind}")
+        raise DecodeError(f"expected a Pod, found a {pod.kind}", source=source)
     return pod
 
 

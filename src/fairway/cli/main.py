@@ -37,6 +37,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "compare": Entry("fairway.cli.compare", "compare", "Which is better, where do they differ?"),
     "try": Entry("fairway.cli.try_", "try_command", "Would it fit, where, and how many?"),
     "why": Entry("fairway.cli.why", "why", "Why here, why not there, what would fix it?"),
+    "status": Entry("fairway.cli.status", "status", "What is free, who waits?"),
     "topology": Entry("fairway.cli.topology", "topology", "Racks and servers for nodes, as labels in manifests."),
     "conformance": Entry("fairway.cli.conformance", "conformance", "Is it exact? Compare with recorded decisions."),
     "bench": Entry("fairway.cli.bench", "bench", "Is it fast? Decisions per second, latency, memory."),

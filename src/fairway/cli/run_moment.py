@@ -17,12 +17,15 @@ import msgspec
 from fairway.model import ApiObject, CronJob, DaemonSet, Deployment, Job, Pod
 from fairway.record import Run
 from fairway.record.snapshot import START, nodes_at, objects_at, pods_at
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.sim_scheduler import PREEMPTED, SchedulerSettings
 
 __all__ = ["Moment", "objects_seen"]
 
 MAKERS = Deployment | DaemonSet | Job | CronJob
 """They matter to no decision: what they make is there."""
+
+STILL_LEAVING = "not eligible due to a terminating pod"
+"""Whoever is refused in these words keeps the node it was nominated to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ def objects_seen(run: Run, moment: Moment, settings: SchedulerSettings) -> list[
     pods = {pod.metadata.uid: pod for pod in pods_at(run, seen)}
     if moment.decision is not None:
         _unbind_later(run, moment, pods)
-        _revive_victims(run, moment, pods)
+        _revive(run, moment, pods)
         _assume_earlier(run, moment, settings, pods)
     _nominate(run, moment, pods)
     _terminate(run, moment, pods)
@@ -66,21 +69,20 @@ def _unbind_later(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
             pods[row["uid"]] = _on_node(pods[row["uid"]], "")
 
 
-def _revive_victims(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
+def _revive(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
     """Pods that went at this very time, because of decisions that had not been made yet."""
     victims = run.sql(
-        "SELECT DISTINCT p.uid, p.node FROM preemptions v JOIN decisions d USING (decision_id)"
+        "SELECT DISTINCT p.uid FROM preemptions v JOIN decisions d USING (decision_id)"
         " JOIN pods p ON p.pod_id = v.victim_id"
         " WHERE d.time_seconds = $1 AND decision_id >= $2 AND p.ended_seconds = $1",
         moment.at,
         moment.number,
     )
-    there = {row["uid"]: row["node"] for row in victims if row["uid"] not in pods}
-    if there:
-        before = _just_before(moment.at)
-        for pod in pods_at(run, before):
+    there = {row["uid"] for row in victims}
+    if there - pods.keys():
+        for pod in pods_at(run, _just_before(moment.at)):
             if pod.metadata.uid in there:
-                pods[pod.metadata.uid] = _on_node(pod, there[pod.metadata.uid])
+                pods[pod.metadata.uid] = pod
 
 
 def _assume_earlier(run: Run, moment: Moment, settings: SchedulerSettings, pods: dict[str, Pod]) -> None:
@@ -108,10 +110,12 @@ def _nominate(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
         "SELECT p.uid, arg_max(coalesce(d.nominated_node, ''), d.decision_id) AS node"
         " FROM decisions d JOIN pods p USING (pod_id)"
         " WHERE d.time_seconds <= $1 AND ($2::BIGINT IS NULL OR d.decision_id < $2)"
-        " AND (p.ended_seconds IS NULL OR p.ended_seconds > $1)"
-        " AND (p.bound_seconds IS NULL OR p.bound_seconds >= $1) AND d.outcome = 'unschedulable' GROUP BY p.uid",
+        " AND (p.ended_seconds IS NULL OR p.ended_seconds >= $1)"
+        " AND (p.bound_seconds IS NULL OR p.bound_seconds >= $1) AND d.outcome = 'unschedulable'"
+        " AND (d.nominated_node IS NOT NULL OR NOT contains(coalesce(d.message, ''), $3)) GROUP BY p.uid",
         moment.at,
         moment.number,
+        STILL_LEAVING,
     )
     for row in latest:
         pod = pods.get(row["uid"])
@@ -134,7 +138,8 @@ def _terminate(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
         if pod is not None:
             gone = START + dt.timedelta(seconds=row["time"])
             metadata = msgspec.structs.replace(pod.metadata, deletion_timestamp=gone)
-            pods[row["uid"]] = msgspec.structs.replace(pod, metadata=metadata)
+            status = msgspec.structs.replace(pod.status, conditions=(*pod.status.conditions, PREEMPTED))
+            pods[row["uid"]] = msgspec.structs.replace(pod, metadata=metadata, status=status)
 
 
 def _just_before(at: float) -> float:

@@ -40,7 +40,10 @@ class RunTime(click.ParamType[float]):
 
 run_option = click.option("--run", "run_path", metavar="RUN", help="A run that `fairway sim --save RUN` wrote.")
 at_option = click.option(
-    "--at", type=RunTime(), metavar="TIME", help="That moment of the run, such as 1h30m or 00:14:09.  [default: the end]"
+    "--at",
+    type=RunTime(),
+    metavar="TIME",
+    help="A moment of the run, such as 1h30m or 00:14:09.  [default: its end]",
 )
 
 

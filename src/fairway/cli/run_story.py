@@ -86,9 +86,7 @@ class Story:
     def waited(self) -> float:
         """Seconds without a node."""
         row = self.row
-        until = next(
-            (row[name] for name in ("bound_seconds", "ended_seconds") if row[name] is not None), self.end
-        )
+        until = next((row[name] for name in ("bound_seconds", "ended_seconds") if row[name] is not None), self.end)
         return float(until - row["created_seconds"])
 
     @property
@@ -202,7 +200,9 @@ def _attempt_lines(attempts: Sequence[Attempt]) -> list[tuple[float, str]]:
         alike = [attempt.row for attempt in group]
         numbers = f"attempt {alike[0]['attempt']}"
         if len(alike) > 1:
-            numbers = f"attempts {alike[0]['attempt']}–{alike[-1]['attempt']}, until {time_text(alike[-1]['time_seconds'])}"
+            numbers = (
+                f"attempts {alike[0]['attempt']}–{alike[-1]['attempt']}, until {time_text(alike[-1]['time_seconds'])}"
+            )
         lines.append((alike[0]["time_seconds"], f"{numbers}: {words}"))
     if len(lines) > SHOWN:
         left = lines[SHOWN // 2 : -SHOWN // 2]

@@ -15,10 +15,11 @@ import click
 from fairway.cli.help_text import Command
 from fairway.cli.main import FAILED, NO
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress
-from fairway.cli.trial_options import trial_arguments, trial_options
+from fairway.cli.run_options import at_option, run_option
+from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 
 if TYPE_CHECKING:
-    from fairway.cli.trial import Verdict
+    from fairway.cli.trial import Trial, Verdict
 
 __all__ = ["try_command"]
 
@@ -28,10 +29,12 @@ Examples:
   fairway try -f web.yaml --cluster cluster.yaml --copies max   how many of them fit?
   kubectl get nodes,pods -A -o yaml > cluster.yaml           a cluster of your own
   fairway try -f web.yaml --cluster cluster.yaml --config scheduler.yaml -o json
+  fairway try -f web.yaml --run day.duckdb --at 12h          would it have fitted at noon?
 
 Place pods on a cluster as the scheduler would, most important first, each finding the cluster as the one before
 left it. Nothing outside this command changes. Deployments, StatefulSets, Jobs and the like are expanded to
-their pods; a Job counts the pods that run at the same time.
+their pods; a Job counts the pods that run at the same time. With --run, the cluster is that of a run at a time, and
+its schedulers decide unless --config says otherwise.
 
 \b
 Exit codes: 0 all pods get a node; 3 some do not; 1 a file or a plugin is wrong; 2 usage.
@@ -72,6 +75,8 @@ class Copies(click.ParamType[int]):
 
 @click.command(name="try", cls=Command, help=HELP, short_help="Would it fit, where, and how many?")
 @trial_options
+@run_option
+@at_option
 @click.option(
     "--copies",
     type=Copies(),
@@ -80,17 +85,19 @@ class Copies(click.ParamType[int]):
 )
 @output_option
 def try_command(
+    *,
     files: Sequence[str],
     cluster_files: Sequence[str],
     config: str | None,
     seed: int,
+    run_path: str | None,
+    at: float | None,
     copies: int | None,
     output: str,
 ) -> int:
     """See HELP, which is what users read."""
-    from fairway.cli.trial import open_trial
-
-    trial = open_trial(files, cluster_files, config, seed)
+    need_files(files)
+    trial = _open(files, cluster_files, config, seed, run_path, at)
     for note in trial.manifests.notes:
         narrate(note)
     if copies is not None:
@@ -109,11 +116,35 @@ def try_command(
         _explain(verdicts, num_nodes)
         click.echo(f"\n{_summary(verdicts)}")
         failed = next((one.pod.key for one in verdicts if not one.is_placed and one.result != "ignored"), None)
-        if failed is not None:
+        if failed is not None and run_path is None:
             narrate(f"→ fairway why {failed} {trial_arguments(files, cluster_files, config, seed)}")
     if any(verdict.result == "error" for verdict in verdicts):
         return FAILED
     return 0 if all(verdict.is_placed for verdict in verdicts) else NO
+
+
+def _open(
+    files: Sequence[str],
+    cluster_files: Sequence[str],
+    config: str | None,
+    seed: int,
+    run_path: str | None,
+    at: float | None,
+) -> Trial:
+    """The trial on a cluster from files, or on that of a run."""
+    if run_path is None:
+        from fairway.cli.trial import open_trial
+
+        if at is not None:
+            raise click.UsageError("--at needs --run", click.get_current_context())
+        return open_trial(files, cluster_files, config, seed)
+    from fairway.cli.run_options import check_time
+    from fairway.cli.run_trial import files_trial
+    from fairway.record import Run
+
+    refuse_files("cluster")
+    with Run.open(run_path) as run:
+        return files_trial(run, check_time(run, at), files, config, seed)
 
 
 def _row(verdict: Verdict, num_nodes: int) -> dict[str, Any]:

@@ -73,10 +73,8 @@ def why(
     output: str,
 ) -> int:
     """See HELP, which is what users read."""
-    if node_name is not None and all_nodes:
-        raise click.UsageError("--node and --all-nodes exclude each other", click.get_current_context())
-    if at is not None and attempt is not None:
-        raise click.UsageError("--at and --attempt exclude each other", click.get_current_context())
+    _refuse_both({"--node": node_name is not None, "--all-nodes": all_nodes})
+    _refuse_both({"--at": at is not None, "--attempt": attempt is not None})
     if run_path is not None:
         from fairway.cli.run_why import explain_run
 
@@ -120,6 +118,11 @@ def why(
     if explanation.verdict.result == "error":
         return FAILED
     return 0 if explanation.verdict.is_placed else NO
+
+
+def _refuse_both(given: dict[str, bool]) -> None:
+    if all(given.values()):
+        raise click.UsageError(f"{' and '.join(given)} exclude each other", click.get_current_context())
 
 
 def _find(name: str, queue: Sequence[tuple[Pod, Wanted]]) -> int:

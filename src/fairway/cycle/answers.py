@@ -19,14 +19,16 @@ from fairway.cluster import Aspect, Cluster, Nodes, PodClass
 from fairway.plugin import MAX_SCORE, Code, Locality, Plugin, Refusal, Restriction, Skip, overrides
 
 if TYPE_CHECKING:
+    from fairway.cycle.decision import Preemption
+    from fairway.cycle.diagnosis import Diagnosis
     from fairway.cycle.profile import Profile
 
 ROWS = Aspect.NODE | Aspect.PODS
 VERDICTS = (Skip, Refusal, Restriction)
 """What a pre-filter returns instead of a state, changing who takes part or where."""
 
-UNFIT = -1
-"""In `ranked`: the row does not fit. Totals are never negative."""
+UNFIT = int(np.iinfo(np.int64).min)
+"""In `ranked`: the row does not fit. Less than any total, and weights below zero make totals below zero."""
 
 UNFIT_ARRAY = np.array([UNFIT], np.int64)  # (1,); arrays are spared the conversion that a plain number costs each time
 
@@ -81,6 +83,7 @@ class Answers:
         ]
         self.pre_filter_refusal: tuple[str, Refusal] | None = None
         self.restriction: tuple[frozenset[str], tuple[str, ...]] | None = None
+        self.last_failure: tuple[tuple[int, ...], Diagnosis, Preemption | None] | None = None  # see pod_cycle.refuse
         self.stopped_at: int | None = None  # index into pre_filters: the ones after it were never asked
 
     # -- bringing up to date ---------------------------------------------------------------------------------------

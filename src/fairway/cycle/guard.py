@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from fairway.plugin import MAX_SCORE, Plugin
+from fairway.plugin import MAX_SCORE, Hint, Plugin, PostFilterResult, Refusal, Wait
 
 BUILT_IN = "fairway.plugins."
+NORMALIZATIONS = ("none", "default", "reverse", "own")
 METHODS = (
     "pre_enqueue",
     "events",
@@ -41,6 +42,9 @@ class PluginError(Exception):
 def guard(plugin: Plugin) -> Plugin:
     """The plugin, guarded from now on if it is not one of ours."""
     kind = type(plugin)
+    if plugin.normalize not in NORMALIZATIONS:
+        allowed = ", ".join(NORMALIZATIONS)
+        raise PluginError(f"plugin {plugin.name}: normalize is {plugin.normalize!r}; allowed: {allowed}")
     if not kind.__module__.startswith(BUILT_IN):
         plugin.__class__ = _guarded(kind)
     return plugin
@@ -103,8 +107,63 @@ def _described(array: np.ndarray[Any, Any]) -> str:
     return f"{array.dtype} of shape {array.shape}"
 
 
+def _checked_words(plugin: Plugin, found: Any, pod: Any, nodes: Any, state: Any) -> Any:
+    if isinstance(found, Refusal):
+        return _checked_refusal(plugin, "explain", found)
+    if isinstance(found, (list, tuple)) and len(found) == len(nodes) and all(isinstance(r, Refusal) for r in found):
+        return [_checked_refusal(plugin, "explain", refusal) for refusal in found]
+    raise PluginError(
+        f"plugin {plugin.name}: explain() must return a Refusal, or a list of them with one per node "
+        f"({len(nodes)}); it returned {_shortened(found)}"
+    )
+
+
+def _checked_answer(method: str, *allowed: type) -> Callable[..., Any]:
+    """The check of a method that returns one object; None is said by name too."""
+    names = " or ".join("None" if kind is type(None) else f"a {kind.__name__}" for kind in allowed)
+
+    def check(plugin: Plugin, found: Any, *args: Any) -> Any:
+        if not isinstance(found, allowed):
+            raise PluginError(f"plugin {plugin.name}: {method}() must return {names}; it returned {_shortened(found)}")
+        return _checked_refusal(plugin, method, found) if isinstance(found, Refusal) else found
+
+    return check
+
+
+def _checked_hints(plugin: Plugin, found: Any) -> Any:
+    if isinstance(found, (list, tuple)) and all(isinstance(hint, Hint) for hint in found):
+        return found
+    raise PluginError(f"plugin {plugin.name}: events() must return a list of Hints; it returned {_shortened(found)}")
+
+
+def _checked_prepared(plugin: Plugin, found: Any, *args: Any) -> Any:
+    return _checked_refusal(plugin, "pre_filter", found) if isinstance(found, Refusal) else found
+
+
+def _checked_refusal(plugin: Plugin, method: str, refusal: Refusal) -> Refusal:
+    """Its reasons are a tuple: a lone string would be taken for a reason per letter."""
+    if not isinstance(refusal.reasons, tuple) or not all(isinstance(reason, str) for reason in refusal.reasons):
+        raise PluginError(
+            f"plugin {plugin.name}: {method}() gave a Refusal whose reasons are {_shortened(refusal.reasons)}; "
+            'they have to be a tuple of strings, as in Refusal(("node(s) were full",))'
+        )
+    return refusal
+
+
+def _shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
 CHECKS: dict[str, Callable[..., Any]] = {
+    "pre_enqueue": _checked_answer("pre_enqueue", Refusal, type(None)),
+    "events": _checked_hints,
+    "pre_filter": _checked_prepared,
     "filter": _checked_mask,
+    "explain": _checked_words,
+    "post_filter": _checked_answer("post_filter", PostFilterResult),
     "score": _checked_scores,
     "normalize_scores": _checked_scores,
+    "reserve": _checked_answer("reserve", Refusal, type(None)),
+    "permit": _checked_answer("permit", Refusal, Wait, type(None)),
 }

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import PodClass
-from fairway.cycle.answers import Answers
+from fairway.cycle.answers import UNFIT, Answers
 from fairway.cycle.decision import Decision, Outcome
 from fairway.cycle.failure import FailedAttempt, diagnose
 from fairway.cycle.feasibility import Refusals, feasible_mask, fits_on, nominated_rows
@@ -70,7 +70,7 @@ def _choose(profile: Profile, pod: Pod, answers: Answers, mask: NDArray[np.bool_
         best = totals[totals.argmax()]
         rows = numbers.take((totals == best).nonzero()[0])
     else:
-        ranked = answers.ranked if mask is answers.mask else np.where(mask, answers.base[: len(mask)], -1)
+        ranked = answers.ranked if mask is answers.mask else np.where(mask, answers.base[: len(mask)], UNFIT)
         best = ranked[ranked.argmax()]
         rows = (ranked == best).nonzero()[0]
     decision.num_best = len(rows)
@@ -87,7 +87,36 @@ def _decided(profile: Profile, pod: Pod, pod_class: PodClass, row: int, decision
 
 
 def refuse(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> Decision:
-    """No node fits: find out why, then let the post-filters try to make room."""
+    """No node fits: find out why, then let the post-filters try to make room.
+
+    Pods of a class fail alike as long as nothing changes, so the next one gets the same words without the work.
+    """
+    moment = _moment(profile, pod)
+    known = answers.last_failure
+    if known is not None and moment is not None and known[0] == moment:
+        diagnosis, preemption = known[1], known[2]
+        decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=diagnosis, preemption=preemption)
+        decision.unschedulable_plugins = diagnosis.unschedulable_plugins
+        return decision
+    decision = _refuse_anew(profile, pod, answers, refusals)
+    made_room = decision.preemption is not None and decision.preemption.chosen is not None
+    answers.last_failure = None
+    if moment is not None and decision.diagnosis is not None and decision.outcome is Outcome.UNSCHEDULABLE:
+        answers.last_failure = None if made_room else (moment, decision.diagnosis, decision.preemption)
+    return decision
+
+
+def _moment(profile: Profile, pod: Pod) -> tuple[int, ...] | None:
+    """Everything that a failure depends on besides the class; None if it depends on the very pod."""
+    cluster = profile.cluster
+    if not profile.remembers_failures or len(cluster.nominations) or pod.status.nominated_node_name:
+        return None
+    versions = cluster.versions
+    ends = cluster.node_journal.end, cluster.pod_journal.end
+    return (*ends, versions.storage, versions.workloads, versions.namespaces)
+
+
+def _refuse_anew(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> Decision:
     diagnosis = diagnose(profile, pod, answers, refusals)
     decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=diagnosis)
     decision.unschedulable_plugins = diagnosis.unschedulable_plugins

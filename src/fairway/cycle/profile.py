@@ -16,7 +16,7 @@ from fairway.cycle import feasibility, inspection, pod_cycle
 from fairway.cycle.answers import Answers
 from fairway.cycle.config import ProfileConfig
 from fairway.cycle.decision import Decision, Outcome
-from fairway.cycle.guard import PluginError, guard
+from fairway.cycle.guard import BUILT_IN, PluginError, guard
 from fairway.cycle.sampling import Sampler, Sampling, TieBreak, TieBreaker
 from fairway.model import Pod
 from fairway.plugin import Hint, Plugin, Refusal, Wait, overrides
@@ -73,6 +73,8 @@ class Profile:
         used = [*self.pre_enqueues, *self.pre_filters, *self.filters, *self.post_filters, *self.scores]
         self.plugins: list[Plugin] = list(dict.fromkeys([*used, *self.reserves, *self.permits]))
         self._by_name = plugins
+        # A user's post-filter may do anything: it is asked every time.
+        self.remembers_failures = all(type(plugin).__module__.startswith(BUILT_IN) for plugin in self.post_filters)
         self._apart = any(plugin.per_pod for plugin in self.plugins)
         self._caching = caching
         self._answers: OrderedDict[PodClass, Answers] = OrderedDict()

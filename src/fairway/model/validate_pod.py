@@ -27,6 +27,7 @@ from fairway.model.validate_parts import (
 __all__ = ["pod_problems"]
 
 PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
+CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 MAX_PORT = 65535
 
@@ -70,6 +71,7 @@ def _containers_problems(spec: PodSpec) -> Iterator[Problem]:
                 yield f"{path}.name", f"{container.name!r} is the name of another container of this pod"
             seen.add(container.name)
             yield from _requirements_problems(f"{path}.resources", container.resources)
+            yield from _resource_name_problems(f"{path}.resources", container.resources)
             yield from _port_problems(path, container, uses_host_network=spec.host_network)
             policy = container.restart_policy
             if policy is not None:
@@ -91,6 +93,17 @@ def _requirements_problems(path: str, resources: ResourceRequirements) -> Iterat
             yield key_path(f"{path}.requests", name), f"{request} is more than the limit, {limit}"
         elif request is not None and request != limit and is_scalar_resource(name):
             yield key_path(f"{path}.requests", name), f"{request} must equal the limit, {limit}"
+
+
+def _resource_name_problems(path: str, resources: ResourceRequirements) -> Iterator[Problem]:
+    """Names that the scheduler would pass over in silence, such as `cpus` or `gpu`."""
+    for field, quantities in (("requests", resources.requests), ("limits", resources.limits)):
+        for name in quantities:
+            if problem := label_key_problem(name):
+                yield key_path(f"{path}.{field}", name), f"is not the name of a resource: {problem}"
+            elif "/" not in name and name not in CONTAINER_RESOURCES and not name.startswith("hugepages-"):
+                allowed = f"{', '.join(CONTAINER_RESOURCES)}, hugepages-*, or a name with a domain (example.com/gpu)"
+                yield key_path(f"{path}.{field}", name), f"is not the name of a resource; allowed: {allowed}"
 
 
 def _port_problems(path: str, container: Container, *, uses_host_network: bool) -> Iterator[Problem]:

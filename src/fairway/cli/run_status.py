@@ -1,0 +1,166 @@
+"""A run's cluster at one time: what is there, what is held, who waits and for what.
+
+In: a run and a time. Out: a `Status`: amounts by resource, pods that wait by reason, and rows of nodes, each alone or
+those of one label together; as a document, too. Called by `status`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairway.model import Node
+from fairway.record import Run
+from fairway.record.snapshot import nodes_at
+
+__all__ = ["NodeLoad", "ResourceLoad", "Status", "Waiting", "load_sums", "read_status"]
+
+NOT_TRIED = "not tried yet"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLoad:
+    """What there is of a resource on ready nodes, and what is held of it."""
+
+    resource: str
+    used: int
+    allocatable: int
+    most_free: int  # on any one node that takes pods
+
+    @property
+    def free(self) -> int:
+        """What is left, over all ready nodes."""
+        return self.allocatable - self.used
+
+    @property
+    def utilisation(self) -> float | None:
+        """The share that is held; None if there is nothing."""
+        return self.used / self.allocatable if self.allocatable else None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLoad:
+    """One node; amounts by resource, `pods` among them."""
+
+    node: Node
+    is_ready: bool
+    is_unschedulable: bool
+    used: dict[str, int]
+    allocatable: dict[str, int]
+
+    @property
+    def state(self) -> str:
+        """In a word or two, as `kubectl get nodes` says it."""
+        words = "Ready" if self.is_ready else "NotReady"
+        return f"{words}, cordoned" if self.is_unschedulable else words
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Pods that wait for the same reason: the one that refused most nodes at their last attempt."""
+
+    reason: str
+    num_pods: int
+    longest: float  # seconds that the first of them waits
+    pod: str  # that one
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Everything at one time."""
+
+    at: float
+    nodes: tuple[NodeLoad, ...]
+    resources: tuple[ResourceLoad, ...]
+    waiting: tuple[Waiting, ...]
+    num_running: int  # pods that hold something
+
+    @property
+    def num_waiting(self) -> int:
+        """How many pods have no node."""
+        return sum(one.num_pods for one in self.waiting)
+
+    def groups(self, label: str) -> dict[str | None, list[NodeLoad]]:
+        """Nodes by their value of a label; those without it last, under None."""
+        found: dict[str | None, list[NodeLoad]] = {}
+        for one in self.nodes:
+            found.setdefault(one.node.metadata.labels.get(label), []).append(one)
+        return dict(sorted(found.items(), key=lambda item: (item[0] is None, item[0] or "")))
+
+
+def read_status(run: Run, at: float) -> Status:
+    """How it stood then."""
+    objects = {node.metadata.name: node for node in nodes_at(run, at)}
+    nodes = tuple(
+        NodeLoad(
+            objects[row["node"]],
+            row["is_ready"],
+            row["is_unschedulable"],
+            {"pods": row["num_pods"]} | {name: row[column] for name, column in run.resources.items()},
+            {"pods": row["allocatable_pods"]}
+            | {name: row[f"allocatable_{column}"] for name, column in run.resources.items()},
+        )
+        for row in run.node_load(at)
+    )
+    num_running = sum(one.used["pods"] for one in nodes)
+    return Status(at, nodes, load_sums(nodes, ("pods", *run.resources)), _waiting(run, at), num_running)
+
+
+def load_sums(nodes: Iterable[NodeLoad], resources: Sequence[str]) -> tuple[ResourceLoad, ...]:
+    """What these nodes come to; resources that none of them has are left out."""
+    ready = [one for one in nodes if one.is_ready]
+    open_ = [one for one in ready if not one.is_unschedulable]
+    sums = (
+        ResourceLoad(
+            name,
+            sum(one.used[name] for one in ready),
+            sum(one.allocatable[name] for one in ready),
+            max((one.allocatable[name] - one.used[name] for one in open_), default=0),
+        )
+        for name in resources
+    )
+    return tuple(one for one in sums if one.allocatable or one.used)
+
+
+def _waiting(run: Run, at: float) -> tuple[Waiting, ...]:
+    """Each waiting pod once; the reason that most of them have first."""
+    rows = run.sql(
+        """
+        WITH waiting AS (
+            SELECT pod_id, pod, created_seconds FROM pods
+            WHERE created_seconds <= $1 AND (bound_seconds IS NULL OR $1 < bound_seconds)
+              AND (ended_seconds IS NULL OR $1 < ended_seconds)
+        ), latest AS (
+            SELECT pod_id, max(decision_id) AS decision_id FROM decisions JOIN waiting USING (pod_id)
+            WHERE time_seconds <= $1 GROUP BY pod_id
+        ), refused AS (
+            SELECT decision_id, arg_max(plugin || ': ' || reason, (num_nodes, -number)) AS reason
+            FROM filter_counts JOIN latest USING (decision_id) GROUP BY decision_id
+        )
+        SELECT w.pod, w.created_seconds, d.outcome, d.nominated_node, d.message, r.reason
+        FROM waiting w LEFT JOIN latest USING (pod_id) LEFT JOIN decisions d USING (decision_id)
+        LEFT JOIN refused r USING (decision_id) ORDER BY w.created_seconds, w.pod_id
+        """,
+        at,
+    )
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(_reason(row), []).append(row)
+    groups = (
+        Waiting(reason, len(some), at - some[0]["created_seconds"], some[0]["pod"]) for reason, some in found.items()
+    )
+    return tuple(sorted(groups, key=lambda one: (-one.num_pods, one.reason)))
+
+
+def _reason(row: dict[str, Any]) -> str:
+    if row["outcome"] is None:
+        return NOT_TRIED
+    if row["outcome"] == "scheduled":
+        return "has a node, is not bound yet"
+    if row["nominated_node"]:
+        return "waits for pods it evicts to go"
+    if row["outcome"] == "unschedulable" and row["reason"]:
+        plugin, _, words = row["reason"].partition(": ")
+        return f"{plugin}: {words.replace('node(s) ', '')}"
+    return f"{row['outcome']}: {row['message']}" if row["message"] else str(row["outcome"])

@@ -1,0 +1,38 @@
+"""The benchmarks that are too large for a test run in small, and say what they are asked for."""
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairway.sim.scenario import complete, decode_scenario
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def simulated_day() -> dict[str, Any]:
+    return runpy.run_path(str(BENCHMARKS / "simulated_day.py"))
+
+
+@pytest.mark.parametrize(
+    ("size", "num_nodes", "num_pods"),
+    [("SHORT", 500, 10_000), ("DAY", 5_000, 100_000), ("MILLION", 10_000, 1_000_000)],
+)
+def test_a_day_has_the_nodes_and_pods_it_says(
+    simulated_day: dict[str, Any], size: str, num_nodes: int, num_pods: int
+) -> None:
+    values = simulated_day["day"](simulated_day[size])
+    workload = complete(decode_scenario(values, "<benchmark>")).workload()
+    assert (len(workload.nodes), workload.num_arrivals) == (num_nodes, num_pods)
+
+
+@pytest.mark.parametrize("is_recorded", [True, False], ids=["recorded", "bare"])
+def test_a_small_day_is_measured(simulated_day: dict[str, Any], tmp_path: Path, *, is_recorded: bool) -> None:
+    run = tmp_path / "run.duckdb" if is_recorded else None
+    figures = simulated_day["measure"](simulated_day["Size"](20, 100), run, is_told=False)
+    assert figures["pods"] == 100
+    assert figures["attempts"] >= 100 - figures["waiting"]
+    assert figures["cpu_seconds"] > 0
+    assert (figures["run_mib"] > 0) == is_recorded
