@@ -32,7 +32,7 @@ SHORT, DAY, MILLION = Size(500, 10_000), Size(5_000, 100_000), Size(10_000, 1_00
 
 
 def day(size: Size) -> dict[str, Any]:
-    """The scenario: pods of many sizes and six kinds; at the peak a good half of the cluster is in use.
+    """The scenario: pods of many sizes and six kinds; at the peak two fifths of the CPU are in use.
 
     A pod runs for as long as keeps the cluster equally busy at every size.
     """
