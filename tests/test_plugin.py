@@ -158,3 +158,14 @@ def test_a_function_is_not_asked_about_nodes_that_are_gone() -> None:
 def test_a_function_sees_every_pod_by_itself() -> None:
     assert only_ssd.per_pod
     assert prefer_ssd.locality is Locality.NODE
+
+
+def test_a_filter_that_returns_a_number_is_told_how_to_score() -> None:
+    @per_node
+    def by_size(pod: Pod, node: Node) -> Any:
+        return 7
+
+    what = cluster(nodes=2)
+    made = by_size(what)
+    with pytest.raises(TypeError, match="annotate it `-> int`"):
+        made.filter(what.classify(pod()), what.view(), None)

@@ -249,8 +249,8 @@ Verdict = bool | str | int | float | None
 def per_node(function: Callable[[Pod, Node], Verdict]) -> type[Plugin]:
     """A plugin from a plain function over one pod and one node: simple, and as slow as Python is.
 
-    The function returns a number (a score; annotate `-> int`), or, to filter, True or None (fits), False, or a string
-    (does not fit, and why). Annotate `-> int` or `-> float` for a score, anything else is a filter.
+    Annotated `-> int` or `-> float` it scores. Otherwise it filters: True or None means that the node fits, False or a
+    string (why not) that it does not.
     """
     wanted = function.__annotations__.get("return")
     scores = wanted in (int, float, "int", "float")
@@ -260,7 +260,10 @@ def per_node(function: Callable[[Pod, Node], Verdict]) -> type[Plugin]:
         return [function(pod.pod, node) if node.name else None for node in nodes.objects]
 
     def filter_rows(self: Plugin, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
-        return np.array([verdict is None or verdict is True for verdict in judge(pod, nodes)], bool)
+        verdicts = judge(pod, nodes)
+        if any(isinstance(v, int | float) and not isinstance(v, bool) for v in verdicts):
+            raise TypeError(f"{function.__name__} returned a number: annotate it `-> int` if it is to score")
+        return np.array([verdict is None or verdict is True for verdict in verdicts], bool)
 
     def explain_rows(self: Plugin, pod: PodClass, nodes: Nodes, state: Any) -> Sequence[Refusal]:
         words = (v if isinstance(v, str) else f"node(s) were refused by {self.name}" for v in judge(pod, nodes))

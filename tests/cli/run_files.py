@@ -1,6 +1,6 @@
 """A run for the tests of commands that read runs: a small cluster under pressure, with evictions and a slow scheduler.
 
-In: a folder. Out: the recorded run; `Busy` says what is to be known about it in advance.
+In: a folder, and how fast the scheduler is. Out: the recorded run, in which `default/never-huge-0` waits to the end.
 """
 
 from pathlib import Path

@@ -11,7 +11,7 @@ from fairway.cluster import Nodes, PodClass
 from fairway.cycle import Outcome, PluginError, Profile, decode_configuration
 from fairway.cycle.plugin_entry import PluginEntry, implemented_points
 from fairway.model import Pod
-from fairway.plugin import Attempt, Plugin, Refusal, overrides
+from fairway.plugin import Attempt, Code, Plugin, Refusal, overrides
 from fairway.plugins.registry import REGISTRY
 from fairway.testing import cluster, pod
 
@@ -112,6 +112,26 @@ class Listed(Plugin):
         return [3] * len(nodes)
 
 
+class Breaks(Plugin):
+    """Fails after the choice."""
+
+    def reserve(self, pod: Pod, pod_class: PodClass, row: int) -> Any:
+        raise OSError("the licence server is away")
+
+    def unreserve(self, pod: Pod, pod_class: PodClass, row: int) -> None:
+        raise OSError("and still is")
+
+
+def test_a_plugin_that_breaks_after_the_choice_undoes_it_and_says_so() -> None:
+    profile = profile_with(Breaks)
+    decision = profile.decide(pod())
+    refused = profile.assume(decision)
+    assert refused is not None
+    assert refused[1].code is Code.ERROR
+    assert refused[1].reasons == ("plugin Breaks: reserve() raised OSError: the licence server is away",)
+    assert len(profile.cluster.pods) == 0
+
+
 def profile_with(kind: type[Plugin]) -> Profile:
     registry = {**REGISTRY, kind.name: PluginEntry(kind, implemented_points(kind))}
     config = {
@@ -149,18 +169,24 @@ def test_a_mistake_fails_the_attempt_and_names_the_plugin(kind: type[Plugin], wo
     assert words in decision.message
 
 
-def test_a_wrong_answer_before_or_after_the_decision_is_named() -> None:
-    with pytest.raises(PluginError, match=r"pre_enqueue\(\) must return a Refusal or None; it returned 'not yet'"):
-        profile_with(Gates).gate(pod())
+def test_a_wrong_answer_before_or_after_the_decision_is_an_error_of_that_pod() -> None:
+    gate = profile_with(Gates).gate(pod())
+    assert gate is not None
+    assert "pre_enqueue() must return a Refusal or None; it returned 'not yet'" in gate[1].reasons[0]
     with pytest.raises(PluginError, match=r"NoHints: events\(\) must return a list of Hints; it returned None"):
         profile_with(NoHints).hints()
     profile = profile_with(Reserves)
-    with pytest.raises(PluginError, match=r"Reserves: reserve\(\) must return a Refusal or None; it returned True"):
-        profile.assume(profile.decide(pod()))
+    refused = profile.assume(profile.decide(pod()))
+    assert refused is not None
+    assert "Reserves: reserve() must return a Refusal or None; it returned True" in refused[1].reasons[0]
     profile = profile_with(Permits)
     decision = profile.decide(pod())
-    with pytest.raises(PluginError, match=r"permit\(\) must return a Refusal or a Wait or None; it returned 5"):
-        profile.permit(decision.pod, decision.pod_class, decision.row)
+    assert profile.assume(decision) is None
+    permitted = profile.permit(decision.pod, decision.pod_class, decision.row)
+    assert permitted is not None
+    assert isinstance(permitted[1], Refusal)
+    assert "permit() must return a Refusal or a Wait or None; it returned 5" in permitted[1].reasons[0]
+    assert len(profile.cluster.pods) == 0
 
 
 def test_an_unknown_normalization_is_refused() -> None:

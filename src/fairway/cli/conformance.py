@@ -77,6 +77,8 @@ def conformance(
             advance(size)
     results.sort(key=lambda result: (result.focus, result.name))
     rows = _summary(results)
+    if not rows[-1]["pods"]:
+        raise click.ClickException("no case says what is expected: there is nothing to compare with")
     emit(rows, COLUMNS, output, document={**rows[-1], "focuses": rows[:-1], "first": _details(results, show)})
     if not is_structured(output):
         _narrate(results, show)

@@ -7,9 +7,11 @@ everything is done that concerns one pod: `gate` (may it be tried?), `decide` (w
 
 from __future__ import annotations
 
+import logging
 import random  # noqa: TID251 - for seeded generators only, which draw one number faster than numpy's
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from fairway.cluster import Cluster, PodClass
 from fairway.cycle import feasibility, inspection, pod_cycle
@@ -19,7 +21,10 @@ from fairway.cycle.decision import Decision, Outcome
 from fairway.cycle.guard import BUILT_IN, PluginError, guard
 from fairway.cycle.sampling import Sampler, Sampling, TieBreak, TieBreaker
 from fairway.model import Pod
-from fairway.plugin import Hint, Plugin, Refusal, Wait, overrides
+from fairway.plugin import Code, Hint, Plugin, Refusal, Wait, overrides
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 ANSWERS_BYTES = 256 * 1024 * 1024
 BYTES_PER_ROW = 40
@@ -112,7 +117,7 @@ class Profile:
     def gate(self, pod: Pod) -> tuple[str, Refusal] | None:
         """Who keeps the pod from being tried at all, and why."""
         for plugin in self.pre_enqueues:
-            refusal = plugin.pre_enqueue(pod)
+            refusal = _answer(plugin.pre_enqueue, pod)
             if refusal is not None:
                 return plugin.name, refusal
         return None
@@ -141,7 +146,7 @@ class Profile:
         """Assume the pod on `row` and let plugins take what else it needs; all undone if one of them refuses."""
         self.cluster.assume(pod, pod_class, row)
         for plugin in self.reserves:
-            refusal = plugin.reserve(pod, pod_class, row)
+            refusal = _answer(plugin.reserve, pod, pod_class, row)
             if refusal is not None:
                 self.release(pod, pod_class, row)
                 return plugin.name, refusal
@@ -151,7 +156,7 @@ class Profile:
         """May the pod be bound now? A refusal undoes the reservation; a wait (the shortest asked for) keeps it."""
         waiting: tuple[str, Refusal | Wait] | None = None
         for plugin in self.permits:
-            answer = plugin.permit(pod, pod_class, row)
+            answer = _answer(plugin.permit, pod, pod_class, row)
             if isinstance(answer, Refusal):
                 self.release(pod, pod_class, row)
                 return plugin.name, answer
@@ -164,8 +169,17 @@ class Profile:
     def release(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         """Take a reservation back, in the reverse order."""
         for plugin in reversed(self.reserves):
-            plugin.unreserve(pod, pod_class, row)
+            if isinstance(broken := _answer(plugin.unreserve, pod, pod_class, row), Refusal):
+                logger.error("%s", ", ".join(broken.reasons))  # the others still give back what they took
         self.cluster.forget(pod.metadata.uid)
+
+
+def _answer(ask: Callable[..., T], *about: Any) -> T | Refusal:
+    """What a plugin says; if it breaks, that is an error of this pod's attempt, and no more."""
+    try:
+        return ask(*about)
+    except PluginError as error:
+        return Refusal((str(error),), Code.ERROR)
 
 
 def _make(name: str, config: ProfileConfig, cluster: Cluster) -> Plugin:
