@@ -71,7 +71,12 @@ def test_nodes_that_are_lost_or_cordoned_are_told(folder: Folder) -> None:
         "spec": {
             "end": "10m",
             "cluster": {"nodes": [{"name": "n-{}", "count": 3, "cpu": 4, "memory": "8Gi"}]},
-            "workload": {"synthetic": {"arrivals": {"count": 2, "over": "1m"}, "classes": [{"name": "c", "cpu": 1}]}},
+            "workload": {
+                "synthetic": {
+                    "arrivals": {"pattern": "even", "count": 2, "over": "1m"},
+                    "classes": [{"name": "c", "cpu": 1}],
+                }
+            },
             "faults": [
                 {"at": "1m", "node": "n-0", "action": "lose"},
                 {"at": "1m", "node": "n-1", "action": "cordon"},

@@ -42,7 +42,7 @@ table { border-collapse: collapse; } th, td { padding: .2rem 1rem .2rem 0; text-
 td { font-variant-numeric: tabular-nums; border-top: 1px solid var(--grid); } .soft { color: var(--soft); }
 .good { color: var(--good); } .bad { color: var(--bad); }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); gap: 1.5rem; }
-svg { width: 100%; height: auto; } svg text { fill: var(--soft); font-size: 11px; }
+svg { width: 100%; max-width: 44rem; height: auto; } svg text { fill: var(--soft); font-size: 11px; }
 .grid { stroke: var(--grid); } .line { fill: none; stroke-width: 1.6; }
 .spread { stroke: var(--ink); stroke-width: 1.5; }
 .key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .35em; }

@@ -24,6 +24,8 @@ __all__ = ["Moment", "objects_seen"]
 MAKERS = Deployment | DaemonSet | Job | CronJob
 """They matter to no decision: what they make is there."""
 
+ROUNDING = 1e-7
+"""Seconds: more than sums of times are off by, less than lies between any two things that happen."""
 STILL_LEAVING = "not eligible due to a terminating pod"
 """Whoever is refused in these words keeps the node it was nominated to."""
 
@@ -43,7 +45,9 @@ class Moment:
 
 def objects_seen(run: Run, moment: Moment, settings: SchedulerSettings) -> list[ApiObject]:
     """Everything but what no decision depends on; pods that wait are among it, without a node."""
-    seen = moment.at if moment.decision is None else max(moment.at - settings.view_delay, 0.0)
+    seen = moment.at
+    if moment.decision is not None and settings.view_delay > 0:
+        seen = max(seen - settings.view_delay + ROUNDING, 0.0)  # it hears of a thing exactly so late
     objects: list[ApiObject] = [*nodes_at(run, seen)]
     objects += [thing for thing in objects_at(run, seen) if not isinstance(thing, MAKERS)]
     pods = {pod.metadata.uid: pod for pod in pods_at(run, seen)}
@@ -143,8 +147,7 @@ def _terminate(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
 
 
 def _just_before(at: float) -> float:
-    """The instant before: no two things in a run are closer."""
-    return max(at - 1e-6, 0.0)
+    return max(at - ROUNDING, 0.0)
 
 
 def _on_node(pod: Pod, node: str) -> Pod:
