@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from fairway.cluster import Cluster, Event, Verb
-from fairway.cycle import Decision, Outcome, Sampling
+from fairway.cycle import Decision, Outcome, Profile, Sampling, default_configuration
 from fairway.model import Pod
 from fairway.plugin import SKIP, Code, Plugin, Refusal, Restriction
+from fairway.plugins.registry import REGISTRY
 from fairway.testing import cluster, node, pod
 from fairway.testing.fingerprint import differences, fingerprint
 from tests.cycle.profiles import pre_filtering, profile, refusing, scoring
@@ -279,3 +280,24 @@ def test_totals_below_zero_stay_above_nodes_that_do_not_fit(sampling: Sampling) 
     plugins = (refusing("Refuses", {"a": NO}), scoring("Scores", {"a": 0, "b": 7, "c": 5}))
     decision = decide(*plugins, weights={"Scores": -1}, sampling=sampling)
     assert (decision.node, decision.score, decision.num_feasible) == ("c", -5, 2)
+
+
+def test_shared_failures_change_no_later_choice() -> None:
+    def run(caching: bool) -> list[tuple[str, str]]:
+        full = [pod(f"b{number}", cpu=3, node=f"n{number}", priority=5) for number in range(15)]
+        made = Profile(
+            default_configuration(REGISTRY).profiles[0],
+            cluster([node(f"n{number}", cpu=4) for number in range(30)], full),
+            seed=3,
+            sampling="all",
+            caching=caching,
+        )
+        found = []
+        for number in range(60):  # every third fits nowhere; the others take one of many equal nodes at random
+            decision = made.decide(pod(f"p{number}", cpu=2 if number % 3 else 30, priority=number % 2))
+            found.append((decision.node, decision.message))
+            if decision.outcome is Outcome.SCHEDULED:
+                made.assume(decision)
+        return found
+
+    assert run(caching=True) == run(caching=False)

@@ -43,6 +43,7 @@ class Preemption:
     nominated_node: str = ""
     cleared: tuple[Pod, ...] = ()  # less important pods that waited for the chosen node and no longer do
     clear_nomination: bool = False
+    num_potential: int = 0  # on how many nodes removing pods could have helped
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from fairway.cycle.answers import UNFIT, Answers
 from fairway.cycle.decision import Decision, Outcome
 from fairway.cycle.failure import FailedAttempt, diagnose
 from fairway.cycle.feasibility import Refusals, feasible_mask, fits_on, nominated_rows
+from fairway.cycle.preemption import random_offset
 from fairway.cycle.scoring import FeasibleNodes, add_scores, wide_scores
 from fairway.model import Pod
 from fairway.plugin import Code
@@ -95,6 +96,8 @@ def refuse(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> 
     known = answers.last_failure
     if known is not None and moment is not None and known[0] == moment:
         diagnosis, preemption = known[1], known[2]
+        if preemption is not None and preemption.num_potential:
+            random_offset(profile, preemption.num_potential)  # drawn all the same, for those who come after
         decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=diagnosis, preemption=preemption)
         decision.unschedulable_plugins = diagnosis.unschedulable_plugins
         return decision

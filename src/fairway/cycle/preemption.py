@@ -41,14 +41,15 @@ class Evaluation:
     """The result, and what the recorder wants to know about how it came about."""
 
     result: PostFilterResult
-    attempted: bool = False
+    num_potential: int = 0
     ties: int = 0
     nominated_node: str = ""
     cleared: tuple[Pod, ...] = ()
 
     def fill(self, outcome: Preemption) -> None:
         """Copy into the decision."""
-        outcome.attempted = self.attempted
+        outcome.attempted = self.num_potential > 0
+        outcome.num_potential = self.num_potential
         outcome.candidates = self.result.candidates
         outcome.chosen = self.result.chosen
         outcome.ties = self.ties
@@ -69,12 +70,11 @@ def evaluate(
     candidates: list[Candidate] = []
     if len(potential):
         enough = min(max(len(potential) * percentage // 100, absolute), len(potential))
-        offset = profile.random.randrange(len(potential))
+        offset = random_offset(profile, len(potential))
         candidates = _dry_run(profile, pod, answers, np.roll(potential, -offset), enough, statuses)
-    attempted = len(potential) > 0
     if not candidates:
         words = Refusal((statuses.message(),))
-        return Evaluation(PostFilterResult(words, clear_nomination=True), attempted)
+        return Evaluation(PostFilterResult(words, clear_nomination=True), len(potential))
     names = profile.cluster.nodes.names
     candidates.sort(key=lambda candidate: names[candidate.row].encode())
     best = _best(profile, candidates)
@@ -82,7 +82,12 @@ def evaluate(
     chosen = next(candidate for candidate in best if candidate.row == row)
     cleared = tuple(other for other in profile.cluster.nominations.on(names[row]) if other.priority < pod.priority)
     result = PostFilterResult(None, chosen, tuple(candidates))
-    return Evaluation(result, attempted, len(best), names[row], cleared)
+    return Evaluation(result, len(potential), len(best), names[row], cleared)
+
+
+def random_offset(profile: Profile, num_potential: int) -> int:
+    """Where the dry run begins: anywhere, so that not the same nodes are always cleared first."""
+    return profile.random.randrange(num_potential)
 
 
 def _ineligible(profile: Profile, pod: Pod, diagnosis: Diagnosis) -> Refusal | None:
