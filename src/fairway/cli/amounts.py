@@ -10,6 +10,9 @@ from typing import Final
 
 __all__ = ["amount_text", "amount_texts", "count_text", "nodes_text", "plugin_text"]
 
+MANY_MILLI = 100_000
+"""From so many thousandths of a CPU on, whole ones are easier to read."""
+
 UNITS: Final = [(f"{letter}i", 1024**power) for power, letter in reversed(list(enumerate("KMGTPE", 1)))]
 
 
@@ -31,7 +34,10 @@ def plugin_text(name: str) -> str:
 def amount_text(resource: str, amount: int) -> str:
     """An amount in the unit it is written in; never rounded up."""
     if resource == "cpu":
-        return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+        if amount % 1000 == 0 or abs(amount) < MANY_MILLI:
+            return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+        sign, size = ("-", -amount) if amount < 0 else ("", amount)
+        return f"{sign}{count_text(size // 1000)}.{size % 1000:03}".rstrip("0")
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
         sign, size = ("-", -amount) if amount < 0 else ("", amount)
         for unit, factor in UNITS:

@@ -52,7 +52,7 @@ Examples:
   fairway bench --nodes 5000 --pods 20000 --mix mixed        how many decisions a second?
   fairway conformance tests/conformance/corpus               does it decide as kube-scheduler does?
 
-A Kubernetes scheduler you program in Python, try on a trace in seconds, and run on a real cluster.
+A Kubernetes scheduler that you program in Python and try on a cluster's day in seconds.
 It decides exactly as kube-scheduler does until you tell it otherwise, and it can always say why.
 
 \b

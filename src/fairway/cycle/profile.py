@@ -72,7 +72,7 @@ class Profile:
         unlisted = [plugin for plugin in self.filters if plugin not in listed and overrides(plugin, "pre_filter")]
         self.pre_filters = [*listed, *unlisted]
         self.post_filters = at("postFilter")
-        self.reserves = at("reserve")
+        self.reserves = [p for p in at("reserve") if overrides(p, "reserve") or overrides(p, "unreserve")]
         self.permits = at("permit")
         self.queue_sort = next(iter(points.get("queueSort", ())), "")
         used = [*self.pre_enqueues, *self.pre_filters, *self.filters, *self.post_filters, *self.scores]
