@@ -48,7 +48,8 @@ class Sampler:
         self._scores = scores
         self._random = generator
         self._start = 0  # where kube's next scan begins
-        self._order: NDArray[np.intp] = np.empty(0, np.intp)
+        self._order: NDArray[np.intp] = np.empty(0, np.intp)  # (num_alive,)
+        self._twice = self._order  # (2 × num_alive,): a scan from anywhere is one stretch of it
         self._order_version = -1
 
     @property
@@ -69,15 +70,16 @@ class Sampler:
         enough = num_feasible_to_find(num_looked_at, self._percentage) if self._scores else 1
         order = self._scan_order()
         start = self._start % len(order)
-        scanned = np.concatenate((order[start:], order[:start]))
-        hits = np.flatnonzero(mask[scanned])
-        if len(hits) <= enough:
-            self._start = start  # all were scanned
-            return mask
-        self._start = (start + int(hits[enough])) % len(order)
-        chosen = np.zeros_like(mask)
-        chosen[scanned[hits[:enough]]] = True
-        return chosen
+        for length in (min(2 * enough, len(order)), len(order)):  # as a rule the first stretch has enough
+            scanned = self._twice[start : start + length]
+            hits = mask.take(scanned).nonzero()[0]
+            if len(hits) > enough:
+                self._start = (start + int(hits[enough])) % len(order)
+                chosen = np.zeros_like(mask)
+                chosen[scanned[hits[:enough]]] = True
+                return chosen
+        self._start = start  # all were scanned
+        return mask
 
     def _draw_two(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         rows = np.flatnonzero(mask)
@@ -100,6 +102,7 @@ class Sampler:
                 order.extend(rows.pop() for rows in queues)
                 queues = [rows for rows in queues if rows]
             self._order = np.array(order, np.intp)
+            self._twice = np.concatenate((self._order, self._order))
             self._order_version = cluster.node_journal.end
         return self._order
 
