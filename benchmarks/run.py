@@ -1,9 +1,10 @@
 """Measures the decision loop and the simulator at the sizes that matter, and fails below a floor.
 
-In: nothing, or names of benchmarks; `--million` for all and the largest. Out: a table of targets, floors and what was
+In: nothing, or names of benchmarks; `--quick` for all but the largest. Out: a table of targets, floors and what was
 measured; exit code 1 if a floor was missed. Each benchmark runs in a process of its own, so that memory is its own too.
-Floors are half the target, or twice if less is better (memory and start-up: the target itself), because machines
-differ; what misses its floor is measured once more first. Called by `make bench`; README.md says what each does.
+Floors of the decision loop are half the target, or twice if less is better, because machines differ; those of the
+simulator the target and what measuring is uncertain by; memory and start-up have the target itself. What misses its
+floor is measured once more first. Called by `make bench`; README.md says what each does.
 """
 
 from __future__ import annotations
@@ -83,15 +84,17 @@ def simulated_day(*arguments: str) -> dict[str, float]:
 
 
 def day() -> dict[str, float]:
-    """A day with a recording and one without."""
+    """Days with a recording and days without, in turns; the faster of each, as only what disturbs is different."""
     recorded, bare = simulated_day(), simulated_day("--no-record")
-    cost = 100 * (recorded["cpu_seconds"] / bare["cpu_seconds"] - 1)
-    return {"cpu_seconds": recorded["cpu_seconds"], "mib": recorded["mib"], "recording_percent": cost}
+    bare_seconds = min(bare["cpu_seconds"], simulated_day("--no-record")["cpu_seconds"])
+    seconds = min(recorded["cpu_seconds"], simulated_day()["cpu_seconds"])
+    return {"cpu_seconds": seconds, "mib": recorded["mib"], "recording_percent": 100 * (seconds / bare_seconds - 1)}
 
 
 def million() -> dict[str, float]:
-    """A million pods on 10,000 nodes."""
-    return simulated_day("--million")
+    """A million pods on 10,000 nodes: minutes."""
+    figures = simulated_day("--million")
+    return {**figures, "growth_percent": 100 * (figures["mib"] / figures["mib_by_16h"] - 1)}
 
 
 def figure(measured: Callable[[], dict[str, float]], key: str) -> Callable[[], float]:
@@ -127,24 +130,25 @@ BENCHMARKS: Sequence[Benchmark] = (
     Benchmark("new-class-5000", bench("mixed", 5000, 2000, "new_class_ms"), 5, 10, "ms", more_is_better=False),
     Benchmark("memory-20000", full_cluster_mib, 3072, 3072, "MiB", more_is_better=False),
     Benchmark("help", start_ms, 150, 150, "ms", more_is_better=False),
-    Benchmark("day-5000", figure(day, "cpu_seconds"), 60, 120, "s", more_is_better=False),
+    Benchmark("day-5000", figure(day, "cpu_seconds"), 60, 66, "s", more_is_better=False),
     Benchmark("day-5000-memory", figure(day, "mib"), 2048, 2048, "MiB", more_is_better=False),
-    Benchmark("day-5000-recording", figure(day, "recording_percent"), 20, 40, "%", more_is_better=False),
+    Benchmark("day-5000-recording", figure(day, "recording_percent"), 20, 25, "%", more_is_better=False),
     *(speed(f"scaling-plain-{nodes}", "plain", nodes, pods=min(20 * nodes, 10000)) for nodes in (100, 20000)),
     *(speed(f"scaling-mixed-{nodes}", "mixed", nodes, pods=min(20 * nodes, 10000)) for nodes in (100, 20000)),
 )
 
 LARGEST: Sequence[Benchmark] = (
     Benchmark("million", figure(million, "cpu_seconds"), None, None, "s", more_is_better=False),
-    Benchmark("million-memory", figure(million, "mib"), 4096, 4096, "MiB", more_is_better=False),
+    Benchmark("million-memory", figure(million, "mib"), 2048, 2048, "MiB", more_is_better=False),
+    Benchmark("million-growth", figure(million, "growth_percent"), 5, 10, "%", more_is_better=False),
 )
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the benchmarks named, or all; the largest only if asked for."""
-    has_largest = "--million" in arguments
-    arguments = [argument for argument in arguments if argument != "--million"]
-    wanted = [*BENCHMARKS, *LARGEST] if has_largest or arguments else BENCHMARKS
+    """Run the benchmarks named, or all; `--quick`: but the largest."""
+    is_quick = "--quick" in arguments
+    arguments = [argument for argument in arguments if argument != "--quick"]
+    wanted = BENCHMARKS if is_quick else [*BENCHMARKS, *LARGEST]
     names = [benchmark.name for benchmark in (*BENCHMARKS, *LARGEST)]
     unknown = [name for name in arguments if name not in names]
     if unknown:

@@ -7,6 +7,7 @@ of the run's schedulers: for a pod of the run (`pod_trial`), to explain an attem
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from fairway.cli.main import CommandError
 from fairway.cli.manifest_files import load_manifests
 from fairway.cli.manifests import Manifests
 from fairway.cli.run_moment import Moment, objects_seen
-from fairway.cli.run_options import time_text
+from fairway.cli.run_options import check_time, time_text
 from fairway.cli.trial import Trial, Verdict, add_plugin_folders, read_configuration
 from fairway.cycle import Configuration
 from fairway.model import Loaded, Node, Pod, Source
@@ -29,7 +30,7 @@ from fairway.sim.sim_scheduler import SchedulerSettings
 if TYPE_CHECKING:
     from fairway.sim.simulation import SchedulerPlan
 
-__all__ = ["files_trial", "pod_trial"]
+__all__ = ["files_trial", "open_run_trial", "pod_trial"]
 
 
 class RunTrial(Trial):
@@ -74,6 +75,16 @@ def pod_trial(run: Run, row: dict[str, Any], moment: Moment) -> tuple[RunTrial, 
     others = [Loaded(thing, source) for thing in seen if getattr(thing.metadata, "uid", "") != row["uid"]]
     configuration = _merged(_plans(run)) if plan is None else plan.configuration
     return RunTrial(Manifests(others, [wanted], []), configuration, moment.decision), pod, wanted
+
+
+def open_run_trial(
+    path: str, at: float | None, files: Sequence[str], config: str | None, seed: int
+) -> tuple[Trial, str]:
+    """`files_trial` on the run in that file, at that time or its end; and the options that name both, for hints."""
+    with Run.open(path) as run:
+        time = check_time(run, at)
+        trial = files_trial(run, time, files, config, seed)
+    return trial, f" --run {shlex.quote(path)} --at {shlex.quote(time_text(time))}"
 
 
 def files_trial(run: Run, at: float, files: Sequence[str], config: str | None, seed: int) -> Trial:

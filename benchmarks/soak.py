@@ -1,0 +1,125 @@
+"""A live scheduler under churn, for minutes: do its memory and its answers stay as they were?
+
+Pods and nodes of a real API server come and go, 50 events a second: pods are created and deleted, nodes are added,
+removed and relabelled. Every second the scheduler's memory is read; for every pod the time from sending its creation to
+seeing it bound. The first quarter is for warming up; the last is then compared with the second.
+
+    python benchmarks/soak.py              ten minutes
+    python benchmarks/soak.py --minutes 2
+
+Exit code 1 if memory or latency has grown. Called by `make soak`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the control plane is the tests'
+
+from live import BoundPods, cluster, workload
+
+from tests.kube.control_plane import ControlPlane
+from tests.kube.processes import Program
+
+EVENTS_PER_SECOND = 50
+NODES = 200
+PODS_ALIVE = 1000
+"""Older pods are deleted."""
+MEMORY_GROWTH = 1.05
+LATENCY_GROWTH = 1.5
+"""How much more is still flat, of the median; machines are not quiet."""
+MIB = 1 << 20
+
+
+@dataclass
+class Churn:
+    """What comes and goes."""
+
+    control_plane: ControlPlane
+    pod: Any  # the one that all are copies of
+    node: Any
+    alive: deque[str] = field(default_factory=deque)
+    extra_nodes: deque[str] = field(default_factory=deque)
+    created: dict[str, float] = field(default_factory=dict)
+
+    def step(self, number: int) -> None:
+        """One event: of ten, four pods come, four go, and two are about nodes."""
+        api = self.control_plane.api()
+        turn = number % 10
+        if turn in (0, 2, 4, 6):
+            name = f"pod-{number:07}"
+            self.alive.append(name)
+            self.created[name] = perf_counter()
+            api.create({**self.pod, "metadata": {**self.pod["metadata"], "name": name}})
+        elif turn in (1, 3, 5, 7):
+            if len(self.alive) > PODS_ALIVE:
+                api.delete("Pod", self.alive.popleft(), "default")
+        elif turn == 8:
+            label = {"metadata": {"labels": {"generation": str(number)}}}
+            api.patch("Node", f"node-{number // 10 % NODES:05}", None, label)
+        elif len(self.extra_nodes) > 10:
+            api.delete("Node", self.extra_nodes.popleft())
+        else:
+            name = f"extra-{number:07}"
+            self.extra_nodes.append(name)
+            taints = [{"key": "fleeting", "effect": "NoSchedule"}]  # pods would be lost with it
+            api.create({**self.node, "metadata": {"name": name}, "spec": {"taints": taints}})
+
+
+def soak(control_plane: ControlPlane, scheduler: Program, churn: Churn, seconds: float) -> tuple[Any, Any]:
+    """Memory by second, and latency by pod in the order in which they came."""
+    bound = BoundPods(control_plane)
+    memory: list[float] = []
+    begun = perf_counter()
+    number = 0
+    while perf_counter() - begun < seconds:
+        churn.step(number)
+        number += 1
+        if number % EVENTS_PER_SECOND == 0:
+            memory.append(scheduler.resident_bytes() / MIB)
+        sleep(max(0.0, begun + number / EVENTS_PER_SECOND - perf_counter()))
+    achieved = number / (perf_counter() - begun)
+    print(f"{number} events, {achieved:.1f} a second, {len(churn.created)} pods created", flush=True)
+    sleep(2)
+    latency = [1000 * (bound.times[name] - when) for name, when in churn.created.items() if name in bound.times]
+    unbound = len(churn.created) - len(latency)
+    if unbound > EVENTS_PER_SECOND:
+        sys.exit(f"{unbound} pods were never bound")
+    return np.array(memory), np.array(latency)
+
+
+def quarters(values: Any) -> tuple[Any, Any]:
+    """The second and the last."""
+    parts = np.array_split(values, 4)
+    return parts[1], parts[3]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Soak, and say whether everything stayed flat."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--minutes", type=float, default=10)
+    seconds = 60 * parser.parse_args(arguments).minutes
+    nodes, pods = workload(NODES, 1)
+    with cluster(nodes) as control_plane:
+        scheduler = control_plane.start_fairway()
+        memory, latency = soak(control_plane, scheduler, Churn(control_plane, pods[0], nodes[0]), seconds)
+    then, now = (np.median(part) for part in quarters(memory))
+    print(f"memory: {then:.1f} MiB, then {now:.1f} MiB (ratio {now / then:.2f}, at most {MEMORY_GROWTH})")
+    before, after = (np.percentile(part, [50, 99]) for part in quarters(latency))
+    ratio = after[0] / before[0]
+    words = f"p50 {before[0]:.1f} p99 {before[1]:.1f} ms, then p50 {after[0]:.1f} p99 {after[1]:.1f} ms"
+    print(f"creation to binding: {words} (ratio of p50 {ratio:.2f}, at most {LATENCY_GROWTH})")
+    return 1 if now > MEMORY_GROWTH * then or ratio > LATENCY_GROWTH else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,70 @@
+"""`fairway record`: keep what a cluster does, whatever schedules it.
+
+In: a cluster, by kubeconfig or from inside a pod. Out: a run, as the simulator writes them, for `why`, `status` and
+`compare`: nodes, pods from their creation to their end, and everything else that a scheduler reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import click
+
+from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.output import narrate
+from fairway.cli.run import DURATION, live_errors
+
+if TYPE_CHECKING:
+    from fairway.live.process import RunOptions
+
+__all__ = ["record"]
+
+HELP = """\b
+Examples:
+  fairway record day.duckdb --for 24h            a day of the current context's cluster
+  fairway record now.duckdb --context lab        until Ctrl-C
+  fairway status --run day.duckdb                and then ask it
+
+Record a cluster: its nodes, its pods and when they came, were bound, ran and left, whoever scheduled them.
+
+Only reads; the rights to list and watch are enough. Ctrl-C ends the recording in good order.
+"""
+
+
+@click.command(cls=Command, help=HELP, context_settings=CONTEXT)
+@click.argument("run", type=click.Path())
+@click.option("--for", "seconds", type=DURATION, help="For so long: 90s, 24h.  [default: until Ctrl-C]")
+@click.option("--kubeconfig", metavar="FILE", help="Which cluster.")
+@click.option("--context", metavar="NAME", help="Of the kubeconfig.")
+@click.option("--master", metavar="URL", help="The API server's address, if not the kubeconfig's.")
+def record(run: str, *, seconds: float | None, kubeconfig: str | None, context: str | None, master: str | None) -> int:
+    """Record a cluster; see HELP."""
+    from fairway.cli.sim import check_place
+    from fairway.live.process import RunOptions
+
+    check_place([run])
+    return live_errors(_record(run, RunOptions(kubeconfig=kubeconfig, context=context, master=master), seconds))
+
+
+async def _record(path: str, options: RunOptions, seconds: float | None) -> int:
+    from fairway.live.clock import SystemClock
+    from fairway.live.process import open_connection, read_configuration, stop_upon_signals
+    from fairway.live.recording import record_cluster, run_scenario
+    from fairway.record import RunWriter
+
+    configuration = read_configuration(options)
+    clock, stop = SystemClock(), asyncio.Event()
+    connection = await open_connection(options, configuration, clock, "record")
+    stop_upon_signals(stop)
+    try:
+        await connection.check()
+        narrate(f"recording {connection.url}; Ctrl-C ends it")
+        scenario = run_scenario(configuration, options.context or "live")
+        with RunWriter(path, scenario=scenario, seed=0) as writer:
+            time = await record_cluster(connection, writer, clock, stop, seconds)
+            writer.close(time)
+    finally:
+        await connection.close()
+    narrate(f"→ fairway status --run {path}")
+    return 0

@@ -1,0 +1,144 @@
+"""`fairway run`: schedule for real.
+
+In: a cluster, by kubeconfig or from inside a pod, and a configuration. Out: scheduled pods, until a signal. The flags
+are kube-scheduler's, so that it can take its place; what they mean is in `fairway.live.process`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fairway.cli.help_text import CONTEXT, Command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+__all__ = ["DURATION", "live_errors", "run"]
+
+T = TypeVar("T")
+
+HELP = """\b
+Examples:
+  fairway run --scheduler-name fairway                  beside the cluster's own scheduler
+  fairway run --config scheduler.yaml                   in its place, with its configuration
+  fairway run --shadow --record day.duckdb              bind nothing, compare with who does
+  fairway run --kubeconfig admin.conf --context lab --leader-elect=false
+  fairway run --config policy.yaml --extender :8888     a policy for the scheduler that is there
+
+Schedule the pods of a cluster.
+
+The same decisions as kube-scheduler's, the same flags, events, conditions and metrics; pods are served that name one of
+the configuration's profiles as their schedulerName. SIGTERM ends it after the bindings under way.
+"""
+
+
+class GoDuration(click.ParamType):  # type: ignore[type-arg]  # generic for type checkers only
+    """A duration as Go writes it."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Seconds."""
+        from fairway.model.scheduler_args import parse_duration
+
+        if not isinstance(value, str):
+            return value
+        try:
+            return parse_duration(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _switch(name: str, help_text: str) -> Callable[[Any], Any]:
+    """A flag that may be written alone or, as kube-scheduler's are, with =true or =false."""
+    return click.option(name, type=bool, is_flag=False, flag_value="true", default=None, help=help_text)
+
+
+DURATION = GoDuration()
+
+
+@click.command(cls=Command, help=HELP, context_settings=CONTEXT)
+@click.option("--config", metavar="FILE", help="A KubeSchedulerConfiguration.  [default: kube-scheduler's defaults]")
+@click.option("--scheduler-name", metavar="NAME", help="Serve pods of this schedulerName, instead of --config.")
+@click.option(
+    "--kubeconfig", metavar="FILE", help="Which cluster.  [default: KUBECONFIG, ~/.kube/config, or the pod's]"
+)
+@click.option("--context", metavar="NAME", help="Of the kubeconfig.  [default: its current one]")
+@click.option("--master", metavar="URL", help="The API server's address, if not the kubeconfig's.")
+@click.option("--secure-port", type=click.IntRange(0, 65535), default=10259, show_default=True, help="0: no server.")
+@click.option("--bind-address", default="0.0.0.0", show_default=True, help="A loopback address needs no tokens.")
+@click.option("--tls-cert-file", metavar="FILE", default="", help="To serve with.  [default: self-signed]")
+@click.option("--tls-private-key-file", metavar="FILE", default="", help="Its key.")
+@click.option("--kube-api-qps", type=float, default=0.0, help="Requests a second at most.  [default: no limit]")
+@click.option("--kube-api-burst", type=int, default=0, help="So many at once, all the same.")
+@_switch("--leader-elect", "Work only while holding the lease.  [default: as configured, true]")
+@click.option("--leader-elect-lease-duration", type=DURATION, help="After which others take over.  [default: 15s]")
+@click.option("--leader-elect-renew-deadline", type=DURATION, help="After which we give up.  [default: 10s]")
+@click.option("--leader-elect-retry-period", type=DURATION, help="Between renewals.  [default: 2s]")
+@click.option("--leader-elect-resource-name", metavar="NAME", help="The lease.  [default: kube-scheduler]")
+@click.option("--leader-elect-resource-namespace", metavar="NAME", help="Where it is.  [default: kube-system]")
+@click.option(
+    "--logging-format", "--log-format", type=click.Choice(["json", "text"]), default="json", show_default=True
+)
+@click.option("-v", "--v", "verbosity", type=int, default=0, help="Log more: 1 or higher.")
+@click.option("--shadow", is_flag=True, help="Bind nothing; log where the cluster's own scheduler decides otherwise.")
+@click.option("--record", metavar="RUN", help="Write everything that happens into this run.")
+@click.option("--extender", metavar="HOST:PORT", help="Only advise a stock kube-scheduler, as its extender.")
+@click.option("--authentication-kubeconfig", expose_value=False, hidden=True)  # kube-scheduler's; we have one
+@click.option("--authorization-kubeconfig", expose_value=False, hidden=True)
+def run(
+    *,
+    config: str | None,
+    scheduler_name: str | None,
+    kube_api_qps: float,
+    kube_api_burst: int,
+    logging_format: str,
+    verbosity: int,
+    extender: str | None,
+    **options: Any,
+) -> int:
+    """Run a scheduler; see HELP."""
+    from fairway.cli.main import CommandError
+    from fairway.live import logs
+    from fairway.live.process import RunOptions, run_scheduler
+
+    if config is not None and scheduler_name is not None:
+        raise CommandError(
+            "--config and --scheduler-name were both given", "name the scheduler in the configuration's profile", 2
+        )
+    logs.set_up("json" if logging_format == "json" else "text", logging.DEBUG if verbosity else logging.INFO)
+    elected = {
+        name.removeprefix("leader_elect_") if name != "leader_elect" else name: value
+        for name in list(options)
+        if name.startswith("leader_elect") and (value := options.pop(name)) is not None
+    }
+    chosen = RunOptions(
+        config=config,
+        scheduler_name=scheduler_name,
+        api_qps=kube_api_qps,
+        api_burst=kube_api_burst,
+        leader_election=elected,
+        **options,
+    )
+    if extender is not None:
+        from fairway.live.extender_process import run_extender
+
+        return live_errors(run_extender(chosen, extender))
+    return live_errors(run_scheduler(chosen))
+
+
+def live_errors(story: Coroutine[Any, Any, T]) -> T:
+    """Run a story of the live room; its problems become errors with their exit codes."""
+    import asyncio
+
+    from fairway.cli.main import CommandError
+    from fairway.live.problems import LiveProblem
+
+    try:
+        return asyncio.run(story)
+    except LiveProblem as problem:
+        why = f"{problem.what}\n{problem.why}" if problem.why else problem.what
+        raise CommandError(why, problem.fix, problem.exit_code) from None

@@ -1,0 +1,161 @@
+"""Why, for a pod of a run: its story, and the moment that is asked about, explained.
+
+In: an open run, a pod of it, and a time or an attempt. Out: a `RunAnswer`: what happened to the pod, then the answer
+that the scheduler's cycle gives again on the cluster as it was: the funnel, the scores, the fixes; as text, as HTML, as
+a document. Without a time or an attempt it is the attempt that placed the pod, or the end of the run if it waits.
+Called by `fairway why --run` and by the library's `run.why`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import html
+from typing import Any
+
+from fairway.cli.explanation import COLUMNS, Explanation
+from fairway.cli.explanation_text import answer_lines, node_lines
+from fairway.cli.main import USAGE, CommandError
+from fairway.cli.output import plain_table
+from fairway.cli.run_moment import Moment
+from fairway.cli.run_options import check_time, time_text
+from fairway.cli.run_story import Story, story_document, story_lines
+from fairway.cli.run_trial import pod_trial
+from fairway.record import Run
+
+__all__ = ["RunAnswer", "answer"]
+
+NAMED = 10
+
+
+class RunAnswer:
+    """Why a pod of a run is where it is, or nowhere, at one moment. Prints as `fairway why` does."""
+
+    def __init__(
+        self, path: str, story: Story, moment: Moment, explanation: Explanation, node: str | None, all_nodes: bool
+    ) -> None:
+        self.path = path
+        self.story = story
+        self.moment = moment
+        self.explanation = explanation
+        self.node = node
+        self.all_nodes = all_nodes
+
+    @property
+    def pod(self) -> str:
+        """`namespace/name`."""
+        return str(self.story.row["pod"])
+
+    @property
+    def at(self) -> float:
+        """The moment, in seconds of the run's clock."""
+        return self.moment.at
+
+    @property
+    def attempt(self) -> int | None:
+        """The attempt that is explained; None if it is a moment between attempts."""
+        return None if self.moment.decision is None else int(self.moment.decision["attempt"])
+
+    @property
+    def fits(self) -> bool:
+        """Does the pod get a node at this moment?"""
+        return self.explanation.verdict.is_placed
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every node, or the one that was asked about: does it fit, who refuses it and why, what it scores."""
+        return [row for row in self.explanation.node_rows() if self.node in (None, row["node"])]
+
+    def document(self) -> dict[str, Any]:
+        """Everything, in plain values: what `-o json` prints."""
+        about = {"run": self.path, "story": story_document(self.story), "atSeconds": self.at, "attempt": self.attempt}
+        return about | self.explanation.document(self.rows())
+
+    def lines(self) -> list[str]:
+        """The text."""
+        when = time_text(self.at)
+        title = f"{when}:" if self.attempt is None else f"{when}, attempt {self.attempt}:"
+        if self.node is not None:
+            return [title, *node_lines(self.explanation, self.node)]
+        return [*story_lines(self.story), "", title, *answer_lines(self.explanation, self.all_nodes)]
+
+    def __str__(self) -> str:
+        lines = self.lines()
+        if self.all_nodes and self.node is None:
+            shown = [column for column in COLUMNS if not column.wide]
+            lines += ["", *plain_table(self.rows(), shown).splitlines()]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<why {self.pod} at {time_text(self.at)}: {self.explanation.verdict.result}>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the text, its first line in bold."""
+        first, _, rest = str(self).partition("\n")
+        return f'<pre style="line-height:1.3"><b>{html.escape(first)}</b>\n{html.escape(rest)}</pre>'
+
+
+def answer(
+    run: Run,
+    pod: str,
+    *,
+    at: float | None = None,
+    attempt: int | None = None,
+    node: str | None = None,
+    all_nodes: bool = False,
+) -> RunAnswer:
+    """Explain one moment of a pod's life."""
+    row = _find(run, pod.removeprefix("pod/"), at)
+    story = Story.of(run, row)
+    moment = _moment(run, story, at, attempt)
+    trial, found, wanted = pod_trial(run, row, moment)
+    if node is not None and node not in trial.cluster.nodes.row_of:
+        there = sorted(trial.cluster.nodes.row_of)
+        what = f"there is no node {node} at {time_text(moment.at)}"
+        raise CommandError(what, f"there are: {_few(there)}", USAGE)
+    return RunAnswer(str(run.path), story, moment, Explanation(trial, found, wanted), node, all_nodes)
+
+
+def _find(run: Run, name: str, at: float | None) -> dict[str, Any]:
+    """The pod meant; of several with one name, one after the other, the latest created by then."""
+    found = list(run.pods.where("pod = $1 OR uid = $1 OR ends_with(pod, '/' || $1)", name))
+    keys = sorted({row["pod"] for row in found})
+    if len(keys) > 1:
+        raise CommandError(f"there are {len(keys)} pods called {name}", f"say which: {_few(keys)}", USAGE)
+    if found:
+        by_then = [row for row in found if at is None or row["created_seconds"] <= at]
+        return (by_then or found)[-1]
+    known = [row["pod"] for row in run.sql("SELECT DISTINCT pod FROM pods ORDER BY pod")]
+    words = {word for key in known for word in (key, key.partition("/")[2])} if len(known) < 100_000 else set()
+    close = difflib.get_close_matches(name, sorted(words), n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {_few(known)}"
+    raise CommandError(f"the run has no pod called {name}", hint if known else "it has no pods at all", USAGE)
+
+
+def _moment(run: Run, story: Story, at: float | None, attempt: int | None) -> Moment:
+    """The attempt meant, or the time; of a pod that has its node by then, the attempt that gave it one."""
+    row, attempts = story.row, [one.row for one in story.attempts]
+    if attempt is not None:
+        for one in attempts:
+            if one["attempt"] == attempt:
+                return Moment(one["time_seconds"], one)
+        kept = _few([str(one["attempt"]) for one in attempts]) or "none were kept"
+        made = f"{row['attempts']} attempt{'' if row['attempts'] == 1 else 's'}"
+        raise CommandError(f"the run has no attempt {attempt} for {row['pod']}, of {made}", f"it has: {kept}", USAGE)
+    time = check_time(run, at)
+    if time < row["created_seconds"]:
+        created = time_text(row["created_seconds"])
+        raise CommandError(f"there is no {row['pod']} yet at {time_text(time)}", f"it was created at {created}", USAGE)
+    over = row["bound_seconds"] if row["bound_seconds"] is not None else row["ended_seconds"]
+    if over is None or time < over:
+        return Moment(time)
+    past = [one for one in attempts if one["time_seconds"] <= over]
+    placed = [one for one in past if one["outcome"] == "scheduled" and one["node"] == row["node"]]
+    if placed or past:
+        last = (placed or past)[-1]
+        return Moment(last["time_seconds"], last)
+    if row["ended_seconds"] is not None and row["created_seconds"] == row["ended_seconds"]:
+        raise CommandError(f"{row['pod']} was gone as soon as it was there", "there is nothing to explain")
+    return Moment(row["created_seconds"])
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

@@ -1,0 +1,113 @@
+"""Certificates: one of our own to serve with when none is given, and contexts made from files or from bytes.
+
+In: paths, or PEM bytes. Out: `ssl.SSLContext`s. Python's ssl module reads private keys from files only; `as_files`
+lends it bytes as files that exist in memory alone, so that a read-only root file system is enough.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import ipaddress
+import os
+import socket
+import ssl
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairway.live.problems import LiveProblem
+
+if TYPE_CHECKING:
+    from cryptography.x509 import GeneralName
+
+__all__ = ["BadCertificate", "as_file", "self_signed", "serving_context"]
+
+VALID_DAYS = 365
+
+
+class BadCertificate(LiveProblem):
+    """A certificate or key file that can not be used."""
+
+    exit_code = 2
+
+    def __init__(self, cert_file: str, key_file: str, why: str) -> None:
+        super().__init__(
+            f"the certificate {cert_file} with the key {key_file} can not be used",
+            why,
+            "both have to be PEM files that belong together; leave both options out for a self-signed certificate",
+        )
+
+
+def serving_context(cert_file: str = "", key_file: str = "", names: tuple[str, ...] = ()) -> ssl.SSLContext:
+    """For a server: with the given certificate, or a self-signed one for these names and this machine's."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if cert_file or key_file:
+        try:
+            context.load_cert_chain(cert_file, key_file)
+        except (OSError, ssl.SSLError) as error:
+            raise BadCertificate(cert_file or "(none)", key_file or "(none)", str(error)) from None
+        return context
+    certificate, key = self_signed(names)
+    with ExitStack() as stack:
+        context.load_cert_chain(stack.enter_context(as_file(certificate)), stack.enter_context(as_file(key)))
+    return context
+
+
+def self_signed(names: tuple[str, ...] = ()) -> tuple[bytes, bytes]:
+    """A certificate and its key, PEM, good for a year; nobody trusts it who has not been told to."""
+    from cryptography import x509  # noqa: PLC0415 - takes a while, and is seldom needed
+    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID  # noqa: PLC0415
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    now = dt.datetime.now(dt.UTC)
+    hosts = dict.fromkeys(("localhost", "127.0.0.1", "::1", socket.gethostname(), *names))
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"localhost@{int(now.timestamp())}")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(hours=1))
+        .not_valid_after(now + dt.timedelta(days=VALID_DAYS))
+        .add_extension(x509.SubjectAlternativeName([_general_name(host) for host in hosts if host]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return certificate.public_bytes(serialization.Encoding.PEM), private
+
+
+def _general_name(host: str) -> GeneralName:
+    from cryptography import x509  # noqa: PLC0415
+
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+@contextmanager
+def as_file(data: bytes) -> Iterator[str]:
+    """A path under which these bytes can be read, for a while; on Linux nothing touches a disk."""
+    if hasattr(os, "memfd_create"):
+        number = os.memfd_create("fairway")
+        try:
+            os.write(number, data)
+            yield f"/proc/self/fd/{number}"
+        finally:
+            os.close(number)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "pem")
+        path.touch(mode=0o600)
+        path.write_bytes(data)
+        yield str(path)

@@ -1,0 +1,54 @@
+"""The clock of the live room: what time it is, how much has passed, and waiting.
+
+Two readings, because they answer different questions: `now` is what people and objects write down and may jump;
+`monotonic` only moves forward and is what a lease, a timeout or a duration is measured with. Everything in `live/` that
+waits takes a `Clock`, so tests let time pass without waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import time
+from typing import Protocol
+
+__all__ = ["Clock", "SystemClock", "micro_time", "rfc3339"]
+
+
+class Clock(Protocol):
+    """Time, as far as the live room needs it."""
+
+    def now(self) -> float:
+        """Seconds since the epoch; may be set back."""
+
+    def monotonic(self) -> float:
+        """Seconds since some moment; never goes back, and goes on while the process is stopped."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Come back so much later."""
+
+
+class SystemClock:
+    """The machine's own."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Goes on during suspend where the system has such a clock: a lease runs out then, too."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Come back so much later."""
+        await asyncio.sleep(seconds)
+
+
+def micro_time(seconds: float) -> str:
+    """Kubernetes' MicroTime: six decimals, always; leases and events have it."""
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def rfc3339(seconds: float) -> str:
+    """Kubernetes' Time: whole seconds; conditions have it."""
+    return dt.datetime.fromtimestamp(int(seconds), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

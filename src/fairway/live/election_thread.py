@@ -1,0 +1,154 @@
+"""Leader election in a thread of its own, so that the lease is renewed whatever the scheduler is busy with.
+
+In: how to open a connection, and what `LeaderElection` wants. Out: the same `run`, `release`, `is_leading` and `fault`,
+to be called from the scheduler's own loop. An extender that takes its five seconds, or a list of a hundred thousand
+pods, keeps that loop from everything else, as they keep one goroutine of kube-scheduler's; the lease must not depend on
+it. Whether we may write is still a matter of the clock alone, and asked where the writing is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from fairway.cycle.config_file import LeaderElection as ElectionSettings
+from fairway.live.api_server import ApiServer
+from fairway.live.clock import Clock
+from fairway.live.connection import Answer
+from fairway.live.election import LeaderElection
+from fairway.live.metrics import SchedulerMetrics
+
+__all__ = ["ElectionThread"]
+
+
+class Closable(ApiServer, Protocol):
+    """A connection, as far as it matters here."""
+
+    async def close(self) -> None:
+        """Hang up."""
+
+
+class ElectionThread:
+    """A candidate for a lease that runs beside the caller's loop."""
+
+    def __init__(
+        self,
+        open_connection: Callable[[], Awaitable[Closable]],
+        settings: ElectionSettings,
+        clock: Clock,
+        *,
+        identity: str = "",
+        component: str = "default-scheduler",
+        metrics: SchedulerMetrics | None = None,
+    ) -> None:
+        """`open_connection` is called in the thread: connections belong to a loop."""
+        self._late = _LateConnection(open_connection)
+        self._election = LeaderElection(
+            self._late, settings, clock, identity=identity, component=component, metrics=metrics
+        )
+        self._loop: asyncio.AbstractEventLoop | None = None  # the thread's
+        self._kept = False  # the lease, until we were asked to stop
+        self._stop, self._over = asyncio.Event(), asyncio.Event()  # set in the thread's loop only
+
+    @property
+    def identity(self) -> str:
+        """Our name in the lease."""
+        return self._election.identity
+
+    def is_leading(self) -> bool:
+        """May we write to the cluster at this very moment?"""
+        return self._election.is_leading()
+
+    def fault(self) -> str | None:
+        """What is wrong, for the health check."""
+        return self._election.fault()
+
+    async def run(self, stop: asyncio.Event, on_started: Callable[[], None]) -> bool:
+        """As `LeaderElection.run`; `on_started` is called in the caller's loop."""
+        ours = asyncio.get_running_loop()
+        started, ended = ours.create_future(), ours.create_future()
+
+        async def live() -> None:
+            self._loop = asyncio.get_running_loop()
+            _soon(ours, _settle, started, None, None)
+            try:
+                kept = await self._election.run(self._stop, lambda: _soon(ours, on_started))
+            except Exception as error:  # noqa: BLE001 - whatever it is, the caller is to have it
+                _soon(ours, _settle, ended, None, error)
+            else:
+                _soon(ours, _settle, ended, kept, None)
+            await self._over.wait()  # there may be a lease to give up
+            await self._late.close()
+
+        threading.Thread(target=lambda: asyncio.run(live()), name="leader-election", daemon=True).start()
+        await started
+        stopping = asyncio.ensure_future(stop.wait())
+        stopping.add_done_callback(lambda _: _soon(self._loop, self._stop.set))
+        try:
+            self._kept = await ended
+        finally:
+            stopping.cancel()
+            if not self._kept:
+                self._end()
+        return self._kept
+
+    async def release(self) -> None:
+        """Give the lease up, and end the thread."""
+        try:
+            if self._kept and self._loop is not None:
+                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._election.release(), self._loop))
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        _soon(self._loop, self._stop.set)
+        _soon(self._loop, self._over.set)
+
+
+def _settle(future: asyncio.Future[Any], value: Any, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(value)
+
+
+class _LateConnection:
+    """Opened when it is first used, in the loop that uses it."""
+
+    def __init__(self, open_connection: Callable[[], Awaitable[Closable]]) -> None:
+        self._open = open_connection
+        self._opened: Closable | None = None
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float = 30.0,  # noqa: ASYNC109 - it is the request's, not the caller's
+    ) -> Answer:
+        if self._opened is None:
+            self._opened = await self._open()
+        return await self._opened.request(
+            method, path, query=query, body=body, content_type=content_type, timeout=timeout
+        )
+
+    async def close(self) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+
+def _soon(loop: asyncio.AbstractEventLoop | None, call: Callable[..., Any], *arguments: Any) -> None:
+    """Call something in another thread's loop, if that still runs."""
+    if loop is None or loop.is_closed():
+        return
+    try:
+        loop.call_soon_threadsafe(call, *arguments)
+    except RuntimeError:
+        return  # it ended just now

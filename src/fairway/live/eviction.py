@@ -1,0 +1,149 @@
+"""Making room: victims of preemption are told why, deleted, and the world is told.
+
+In: `evict(victim, preemptor, node)` for each victim of a decision. Out: for each a DisruptionTarget condition, a
+deletion with the pod's own grace period, and an event, in this order; the last victim of a preemptor only after all
+others. What fails is tried again after a pause that doubles, until it succeeds or nobody needs the room any more.
+kube-scheduler 1.36: framework/preemption/executor.go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from fairway.live.api_server import ApiServer
+from fairway.live.clock import Clock
+from fairway.live.conditions import MERGE_PATCH, condition_patch
+from fairway.live.events import EventWriter
+from fairway.live.problems import LiveProblem, status_message
+from fairway.live.watched_kinds import pod_path
+from fairway.model import Pod
+from fairway.queue import profile_name
+
+__all__ = ["Evictions", "Evictor"]
+
+logger = logging.getLogger(__name__)
+FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0
+
+
+class Evictions(Protocol):
+    """Whom the evictor works for."""
+
+    def may_write(self) -> bool:
+        """Are we, at this moment, the one who may?"""
+
+    def newest(self, pod: Pod) -> Pod | None:
+        """The pod as the watch has it; None if it is no more."""
+
+    def waits_for(self, preemptor: Pod, node: str) -> bool:
+        """Is the room on that node still wanted?"""
+
+
+class Evictor:
+    """Removes victims."""
+
+    def __init__(self, api: ApiServer, clock: Clock, world: Evictions, events: EventWriter) -> None:
+        self._api = api
+        self._clock = clock
+        self._world = world
+        self._events = events
+        self._victims: dict[str, list[Pod]] = {}  # by the preemptor's uid, until its task has begun
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.on_done: Callable[[bool, float], None] | None = None
+
+    @property
+    def backlog(self) -> int:
+        """Preemptions under way."""
+        return len(self._tasks)
+
+    def evict(self, victim: Pod, preemptor: Pod, node: str) -> None:
+        """Remove a victim; those of one decision come one after the other and are removed together."""
+        uid = preemptor.metadata.uid
+        known = self._victims.get(uid)
+        if known is not None:
+            known.append(victim)
+            return
+        self._victims[uid] = [victim]
+        task = asyncio.get_running_loop().create_task(self._make_room(preemptor, node))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Leave what is not done."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _make_room(self, preemptor: Pod, node: str) -> None:
+        *others, last = self._victims.pop(preemptor.metadata.uid)
+        begun = self._clock.monotonic()
+        removed = all(await asyncio.gather(*(self._remove(victim, preemptor, node) for victim in others)))
+        removed = removed and await self._remove(last, preemptor, node)
+        if self.on_done is not None:
+            self.on_done(removed, self._clock.monotonic() - begun)
+
+    async def _remove(self, victim: Pod, preemptor: Pod, node: str) -> bool:
+        """Try until the victim is on its way out, or need not be; says whether it is."""
+        delay = FIRST_DELAY
+        is_told = False
+        while self._world.may_write():
+            current = self._world.newest(victim)
+            if current is None or current.is_terminating:
+                return True
+            if not self._world.waits_for(preemptor, node):
+                logger.info("pod %s may stay: nobody needs its room any more", victim.key)
+                return False
+            why, pause = "", None
+            try:
+                if not is_told:
+                    why, pause = await self._tell_victim(current, preemptor)
+                    is_told = not why
+                if is_told:
+                    why, pause = await self._delete(victim)
+            except LiveProblem as problem:
+                why = problem.why
+            if not why:
+                self._events.preempted(victim, preemptor.metadata.uid, node)
+                return True
+            if why == GONE:
+                return True
+            logger.warning("pod %s could not be preempted for %s, trying again: %s", victim.key, preemptor.key, why)
+            await self._clock.sleep(max(delay, pause or 0.0))
+            delay = min(delay * 2, LONGEST_DELAY)
+        return False
+
+    async def _tell_victim(self, victim: Pod, preemptor: Pod) -> tuple[str, float | None]:
+        """Write why; returns what went wrong, if anything did, and for how long the server wants to be left alone."""
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+            "message": f"{profile_name(preemptor)}: preempting to accommodate a higher priority pod",
+        }
+        status = condition_patch(victim, condition, self._clock.now())
+        if not status:
+            return "", None
+        body = msgspec.json.encode({"metadata": {"uid": victim.metadata.uid}, "status": status})
+        answer = await self._api.request("PATCH", pod_path(victim, "status"), body=body, content_type=MERGE_PATCH)
+        if answer.status == 200:
+            return "", None
+        if answer.status == 404:
+            return GONE, None
+        return f"{answer.status} {status_message(answer.body)}", answer.retry_after
+
+    async def _delete(self, victim: Pod) -> tuple[str, float | None]:
+        """Ask for the pod's deletion; another pod of the same name is not meant."""
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": victim.metadata.uid}}
+        answer = await self._api.request("DELETE", pod_path(victim), body=msgspec.json.encode(options))
+        if answer.status in (200, 202):
+            return "", None
+        if answer.status in (404, 409):
+            return GONE, None
+        return f"{answer.status} {status_message(answer.body)}", answer.retry_after
+
+
+GONE = "it is gone"

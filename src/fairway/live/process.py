@@ -1,0 +1,205 @@
+"""A scheduler process: everything `fairway run` starts around the `LiveScheduler`, and in which order it ends.
+
+In: `RunOptions`, what a user gave on the command line. Out: the exit code: 0 after a clean end, 1 when leadership was
+lost; `LiveProblem` for what a user has to see to. First the HTTP server, so that probes have something to ask; then
+the scheduler; signals ask it to stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from fairway.cycle import Configuration
+from fairway.cycle.config import decode_configuration, load_configuration
+from fairway.live.api_routes import api_routes
+from fairway.live.authorization import Access, DelegatedAccess, LoopbackAccess
+from fairway.live.certificates import serving_context
+from fairway.live.clock import Clock, SystemClock
+from fairway.live.configz import configz
+from fairway.live.connection import Connection
+from fairway.live.election_thread import ElectionThread
+from fairway.live.extenders import http_extenders
+from fairway.live.health import checks_of
+from fairway.live.http_server import HttpServer, keep_certificate_fresh
+from fairway.live.metrics import SchedulerMetrics
+from fairway.live.rate_limit import RateLimit
+from fairway.live.raw_objects import RawStore
+from fairway.live.service import LiveScheduler, ServiceSettings
+from fairway.live.shadow import ShadowWorld
+from fairway.live.watched_kinds import WATCHED_TO_THE_END
+from fairway.plugins.registry import REGISTRY
+
+__all__ = ["RunOptions", "open_connection", "read_configuration", "run_scheduler", "stop_upon_signals"]
+
+logger = logging.getLogger(__name__)
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The command line of `fairway run`; None: as the configuration says."""
+
+    config: str | None = None
+    scheduler_name: str | None = None
+    kubeconfig: str | None = None
+    context: str | None = None
+    master: str | None = None
+    secure_port: int = 10259
+    bind_address: str = "0.0.0.0"
+    tls_cert_file: str = ""
+    tls_private_key_file: str = ""
+    api_qps: float = 0.0
+    api_burst: int = 0
+    shadow: bool = False  # decide, bind nothing, compare
+    record: str | None = None  # a run to write
+    leader_election: dict[str, Any] = field(default_factory=dict)  # fields of LeaderElection that were given
+    settings: ServiceSettings = field(default_factory=ServiceSettings)
+
+
+def read_configuration(options: RunOptions) -> Configuration:
+    """The configuration in force; raises `ConfigError`."""
+    if options.config is not None:
+        return load_configuration(options.config, REGISTRY)
+    tree: dict[str, Any] = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    if options.scheduler_name is not None:
+        tree["profiles"] = [{"schedulerName": options.scheduler_name}]
+    return decode_configuration(tree, "--scheduler-name", REGISTRY)
+
+
+async def open_connection(options: RunOptions, configuration: Configuration, clock: Clock, suffix: str) -> Connection:
+    """A connection with the limits that were asked for."""
+    client = configuration.client_connection
+    limit = RateLimit(options.api_qps, options.api_burst or 1, clock) if options.api_qps > 0 else None
+    return await Connection.open(
+        options.kubeconfig or client.kubeconfig or None,
+        options.context,
+        master=options.master,
+        user_agent_suffix=suffix,
+        rate_limit=limit,
+        clock=clock,
+    )
+
+
+async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None) -> int:
+    """Run until a signal, or until leadership is lost; returns the exit code."""
+    configuration = read_configuration(options)
+    clock = SystemClock()
+    stop = stop or asyncio.Event()
+    metrics = SchedulerMetrics()
+    async with AsyncExitStack() as stack:
+        connection = await _connect(stack, options, configuration, clock, "scheduler")
+        election: ElectionThread | None = None
+        settings = msgspec.structs.replace(configuration.leader_election, **options.leader_election)
+        if settings.leader_elect and not options.shadow:
+            component = configuration.profiles[0].scheduler_name
+            leases = partial(open_connection, options, configuration, clock, "leader-election")
+            election = ElectionThread(leases, settings, clock, component=component, metrics=metrics)
+        raw = RawStore(configuration.extenders) if configuration.extenders else None
+        live = LiveScheduler(
+            connection,
+            configuration,
+            clock,
+            metrics=metrics,
+            election=election,
+            extenders=http_extenders(configuration.extenders, raw),
+            settings=options.settings
+            if options.record is None
+            else options.settings._replace(watched=WATCHED_TO_THE_END),
+            shadow=ShadowWorld(clock) if options.shadow else None,
+        )
+        if raw is not None:
+            raw.listen_to(live.watch)
+        if options.record is not None:
+            _record(stack, live, configuration, clock, options.record)
+        if options.secure_port:
+            server = _http_server(live, configuration, connection, clock, options, stop)
+            context = serving_context(options.tls_cert_file, options.tls_private_key_file)
+            await server.start(options.bind_address, options.secure_port, context)
+            stack.push_async_callback(server.stop)
+            if options.tls_cert_file:
+                fresh = keep_certificate_fresh(context, options.tls_cert_file, options.tls_private_key_file, clock)
+                stack.callback(asyncio.ensure_future(fresh).cancel)
+        live.on_synced = _settle_memory
+        stack.callback(gc.unfreeze)
+        stop_upon_signals(stop)
+        is_clean = await live.run(stop)
+        if isinstance(live.world, ShadowWorld):
+            _tell_counts(live.world)
+        return 0 if is_clean else 1
+
+
+def _settle_memory() -> None:
+    """What is there once everything was listed stays for long: collections need not look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
+async def _connect(
+    stack: AsyncExitStack, options: RunOptions, configuration: Configuration, clock: Clock, suffix: str
+) -> Connection:
+    connection = await open_connection(options, configuration, clock, suffix)
+    stack.push_async_callback(connection.close)
+    return connection
+
+
+def _record(stack: AsyncExitStack, live: LiveScheduler, configuration: Configuration, clock: Clock, path: str) -> None:
+    """Record the run; it is closed when the process ends."""
+    from fairway.live.recording import LiveRecorder, flush_now_and_then, run_scenario  # noqa: PLC0415 - loads DuckDB
+    from fairway.record import RunWriter  # noqa: PLC0415
+
+    names = [profile.scheduler_name for profile in configuration.profiles]
+    writer = stack.enter_context(RunWriter(path, scenario=run_scenario(configuration, "live"), seed=0, profiles=names))
+    recorder = LiveRecorder(writer, live.world.now)
+    live.listeners.append(recorder)
+    if isinstance(live.world, ShadowWorld):
+        live.world.on_compared = lambda found: recorder.note(
+            found.pod, "ShadowDecision", f"fairway: {found.here or 'no node'}, cluster: {found.there}"
+        )
+    stack.callback(lambda: writer.close(recorder.time))
+    stack.callback(asyncio.ensure_future(flush_now_and_then(writer, clock)).cancel)
+
+
+def _tell_counts(shadow: ShadowWorld) -> None:
+    counts = shadow.counts
+    logger.info(
+        "compared with the cluster's own scheduler",
+        extra={"same": counts.num_equal, "other": counts.num_different, "only_cluster": counts.num_only_there},
+    )
+
+
+def _http_server(
+    live: LiveScheduler,
+    configuration: Configuration,
+    connection: Connection,
+    clock: Clock,
+    options: RunOptions,
+    stop: asyncio.Event,
+) -> HttpServer:
+    access: Access = LoopbackAccess()
+    if options.bind_address not in LOOPBACK:
+        access = DelegatedAccess(connection, clock)
+    checks = checks_of(live.election, lambda: live.is_synced, stop.is_set)
+    return HttpServer(
+        checks,
+        live.metrics,
+        access,
+        configz=lambda: configz(configuration),
+        pods=live.watch.pods,
+        routes=api_routes(live),
+    )
+
+
+def stop_upon_signals(stop: asyncio.Event) -> None:
+    """Set `stop` when somebody asks the process to end."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)

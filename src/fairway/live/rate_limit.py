@@ -1,0 +1,32 @@
+"""A client-side rate limit: a bucket that fills with so many tokens a second, up to a burst.
+
+In: `--kube-api-qps` and `--kube-api-burst`. Out: `turn`, which comes back when a request may be sent; first come,
+first served. Off by default: the API server's own flow control knows better what it can take.
+"""
+
+from __future__ import annotations
+
+from fairway.live.clock import Clock
+
+__all__ = ["RateLimit"]
+
+
+class RateLimit:
+    """Hands out turns."""
+
+    def __init__(self, per_second: float, burst: int, clock: Clock) -> None:
+        if per_second <= 0 or burst < 1:
+            raise ValueError(f"a rate limit needs a positive rate and a burst of at least 1, not {per_second}, {burst}")
+        self._interval = 1.0 / per_second
+        self._burst = burst
+        self._clock = clock
+        self._full_at = clock.monotonic()  # when the bucket will be full again if nobody takes anything
+
+    async def turn(self) -> float:
+        """Come back when a token is there; it is taken then. Says how long that took."""
+        now = self._clock.monotonic()
+        self._full_at = max(self._full_at, now) + self._interval
+        wait = self._full_at - self._burst * self._interval - now
+        if wait > 0:
+            await self._clock.sleep(wait)
+        return max(wait, 0.0)

@@ -1,0 +1,261 @@
+"""`LiveScheduler`: the scheduler in a real cluster, from the first list to a clean end.
+
+In: a connection, a configuration, and what belongs to a process (metrics, an election, a recorder). Out: scheduled
+pods. The story is `run`: watch everything, wait until all of it is there, become the leader, decide in slices of a few
+milliseconds between which events come in and requests go out, and on the way out finish what was begun. `cli/run.py`
+is the caller; one asyncio loop, no threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from fairway.cluster import Cluster, Event
+from fairway.cycle import Configuration, Decision, Outcome
+from fairway.cycle.extender import Extender
+from fairway.live.attempt_times import AttemptTimes
+from fairway.live.clock import Clock
+from fairway.live.cluster_watch import ClusterWatch
+from fairway.live.connection import Connection
+from fairway.live.election import Election
+from fairway.live.live_world import LiveWorld, WorldSettings
+from fairway.live.metrics import SchedulerMetrics
+from fairway.live.shadow import ShadowWorld
+from fairway.live.watched_kinds import WATCHED, WatchedKind
+from fairway.model import Pod
+from fairway.queue import Place, QueuedPod, profile_name
+from fairway.scheduler import Scheduler
+
+__all__ = ["Listener", "LiveScheduler", "ServiceSettings"]
+
+logger = logging.getLogger(__name__)
+
+
+class ServiceSettings(NamedTuple):
+    """How the service goes about it."""
+
+    patience_seconds: float = 60.0  # with an API server that does not answer, or a list that does not come, at first
+    slice_seconds: float = 0.004  # of deciding, until events and answers get their turn
+    max_backlog: int = 256  # bindings under way; more decisions would only be staler
+    farewell_seconds: float = 10.0  # for finishing what is under way
+    watched: tuple[WatchedKind, ...] = WATCHED
+    world: WorldSettings = WorldSettings()
+
+
+class Listener(Protocol):
+    """Who wants to hear of everything: a recorder, or somebody who compares."""
+
+    def saw(self, event: Event) -> None:
+        """Something happened; the scheduler hears of it next."""
+
+    def decided(self, decision: Decision, seconds: float) -> None:
+        """An attempt was made, and took so long."""
+
+    def queue_moved(self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float) -> None:
+        """A waiting pod moved."""
+
+
+class LiveScheduler:
+    """One scheduler process."""
+
+    def __init__(  # noqa: PLR0913 - parts of a process are given by name; it runs without most of them
+        self,
+        connection: Connection,
+        configuration: Configuration,
+        clock: Clock,
+        *,
+        metrics: SchedulerMetrics | None = None,
+        election: Election | None = None,
+        extenders: Sequence[Extender] = (),
+        settings: ServiceSettings | None = None,
+        shadow: ShadowWorld | None = None,
+    ) -> None:
+        """`shadow`: the world to decide in, instead of the real one."""
+        self._connection = connection
+        self._clock = clock
+        self._settings = settings or ServiceSettings()
+        self.metrics = metrics or SchedulerMetrics()
+        self.election = election
+        self.listeners: list[Listener] = []
+        self.watch = ClusterWatch(
+            connection, clock, self._deliver, self._settings.watched, self._settings.patience_seconds
+        )
+        connection.on_request = self.metrics.request
+        connection.on_wait = self.metrics.rate_limited
+        self._news = asyncio.Event()
+        self.world = shadow or self._real_world(connection, configuration, extenders)
+        self._times = AttemptTimes(self.metrics)
+        self.scheduler = Scheduler(
+            configuration, self.world, watch_queue=self._queue_moved, timer=self._times, extenders=extenders
+        )
+        self.world.attach(self.scheduler)
+        self.on_synced: Callable[[], None] | None = None
+        self._leads = False
+
+    def _real_world(
+        self, connection: Connection, configuration: Configuration, extenders: Sequence[Extender]
+    ) -> LiveWorld:
+        timeouts = {
+            profile.scheduler_name: profile.args["VolumeBinding"].bind_timeout_seconds
+            for profile in configuration.profiles
+            if "VolumeBinding" in profile.args
+        }
+        settings = self._settings.world._replace(volume_timeouts=timeouts)
+        pods = self.watch.reflectors[Pod]
+        world = LiveWorld(connection, pods, self._clock, self.metrics, self._is_leading, settings)
+        world.extenders = extenders
+        world.on_progress = self._news.set
+        return world
+
+    @property
+    def cluster(self) -> Cluster:
+        """What is known."""
+        return self.scheduler.cluster
+
+    @property
+    def is_synced(self) -> bool:
+        """Is everything known that there is?"""
+        return self.watch.is_synced
+
+    # -- the story ---------------------------------------------------------------------------------------------------
+
+    async def run(self, stop: asyncio.Event) -> bool:
+        """Schedule until `stop` is set. True: a clean end; False: leadership was lost. Raises `LiveProblem`."""
+        await self.watch.reach_server(stop)
+        return await self.watch.run_with(self._live(stop), self.world.run(), self._measure())
+
+    async def _live(self, stop: asyncio.Event) -> bool:
+        await self.watch.sync(stop)
+        if self.on_synced is not None:
+            self.on_synced()
+        num_nodes, num_pods = len(self.cluster.nodes.row_of), len(self.cluster.pods)
+        logger.info("in sync: %d nodes, %d pods, %d waiting", num_nodes, num_pods, len(self.scheduler.queue))
+        is_clean = stop.is_set() or await self._lead(stop)
+        if is_clean:
+            await self.world.finish(self._settings.farewell_seconds)
+            if self.election is not None:
+                await self.election.release()
+        return is_clean
+
+    async def _lead(self, stop: asyncio.Event) -> bool:
+        """Decide while we lead; says whether leadership was kept."""
+        if self.election is None:
+            self._leads = True
+            await self._decide(stop)
+            return True
+        over = asyncio.Event()
+        election = asyncio.ensure_future(self.election.run(stop, self._started))
+
+        def ended(_: object) -> None:
+            over.set()
+            self._news.set()
+
+        election.add_done_callback(ended)
+        try:
+            await self._until(over, lambda: self._leads)
+            await self._decide(over)
+            return await election
+        finally:
+            election.cancel()
+
+    def _started(self) -> None:
+        self._leads = True
+        self._news.set()
+
+    def _is_leading(self) -> bool:
+        return self._leads and (self.election is None or self.election.is_leading())
+
+    # -- deciding ----------------------------------------------------------------------------------------------------
+
+    async def _decide(self, stop: asyncio.Event) -> None:
+        """Decide in slices; between them, everything else has its turn."""
+        scheduler, settings = self.scheduler, self._settings
+        stopping = asyncio.ensure_future(stop.wait())
+        stopping.add_done_callback(lambda _: self._news.set())
+        try:
+            while not stop.is_set():
+                self._news.clear()
+                if self.world.backlog < settings.max_backlog and self._is_leading():
+                    if self._decide_some():
+                        await asyncio.sleep(0)
+                        continue
+                    wakeup = scheduler.next_wakeup()
+                    seconds = None if wakeup is None else max(wakeup - self.world.now(), 0.001)
+                else:
+                    seconds = 1.0
+                await self._wait_for_news(seconds)
+        finally:
+            stopping.cancel()
+
+    def _decide_some(self) -> bool:
+        """Try pods for a few milliseconds; says whether there is more to try."""
+        monotonic, scheduler = self._clock.monotonic, self.scheduler
+        begun = monotonic()
+        end = begun + self._settings.slice_seconds
+        while begun < end:
+            decision = scheduler.step()
+            if decision is None:
+                return False
+            now = monotonic()
+            self._tell_decision(decision, now - begun)
+            begun = now
+            if self.world.backlog >= self._settings.max_backlog:
+                break
+        return True
+
+    def _tell_decision(self, decision: Decision, seconds: float) -> None:
+        metrics, preemption = self.metrics, decision.preemption
+        metrics.attempt(profile_name(decision.pod), decision.outcome.value, seconds)
+        metrics.algorithm(seconds)
+        self._times.attempt_ended(profile_name(decision.pod), decision)
+        if preemption is not None and decision.outcome is not Outcome.SCHEDULED:
+            metrics.preemption_tried()
+            if preemption.chosen is not None:
+                metrics.preempted(len(preemption.chosen.victims))
+        for listener in self.listeners:
+            listener.decided(decision, seconds)
+
+    async def _wait_for_news(self, seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            pass
+
+    async def _until(self, over: asyncio.Event, holds: Callable[[], bool]) -> None:
+        while not over.is_set() and not holds():
+            self._news.clear()
+            await self._wait_for_news(None)
+
+    # -- events ------------------------------------------------------------------------------------------------------
+
+    def _deliver(self, events: Sequence[Event]) -> None:
+        """Called by the reflectors, between decisions."""
+        monotonic, scheduler, world, metrics = self._clock.monotonic, self.scheduler, self.world, self.metrics
+        before = monotonic()
+        for event in events:
+            for listener in self.listeners:  # before anything comes of it
+                listener.saw(event)
+            scheduler.observe(event)
+            world.saw(event)
+            now = monotonic()
+            metrics.event_taken_in(event, now - before)
+            before = now
+        self._news.set()
+
+    def _queue_moved(
+        self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float
+    ) -> None:
+        self.metrics.queue_moved(queued, before, place, event, now)
+        self.world.queue_moved(queued, before, place, event, now)
+        for listener in self.listeners:
+            listener.queue_moved(queued, before, place, event, now)
+
+    async def _measure(self) -> None:
+        """Bring the gauges up to date, once a second."""
+        while True:
+            await self._clock.sleep(1.0)
+            self.metrics.cache(len(self.cluster.nodes.row_of), len(self.cluster.pods), self.world.num_assumed)

@@ -1,0 +1,245 @@
+"""The chart and the manifests: rendered by Helm, read as the cluster and the command line would read them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+import pytest
+
+from fairway import __version__
+from fairway.cli.run import run
+from fairway.cycle import Configuration, decode_configuration
+from fairway.model.scheduler_args import Duration
+from fairway.plugins.registry import REGISTRY
+from tests.deploy.chart import CHART, MANIFESTS, ROOT, HelmError, ask, load, render
+
+Object = dict[str, Any]
+
+
+def one(objects: list[Object], kind: str) -> Object:
+    (found,) = [each for each in objects if each["kind"] == kind]
+    return found
+
+
+def container(objects: list[Object]) -> Object:
+    (found,) = one(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    return dict(found)
+
+
+def configuration(objects: list[Object]) -> Configuration:
+    text = one(objects, "ConfigMap")["data"]["config.yaml"]
+    return decode_configuration(text.encode(), "config.yaml", REGISTRY)
+
+
+def test_plain_manifests_are_the_chart_with_its_defaults() -> None:
+    assert load(MANIFESTS.read_text()) == render()
+
+
+def test_helm_finds_nothing_to_complain_about() -> None:
+    assert "0 chart(s) failed" in ask("lint", "--strict", str(CHART))
+
+
+def test_chart_has_the_packages_version() -> None:
+    assert f'appVersion: "{__version__}"' in (CHART / "Chart.yaml").read_text()
+
+
+def test_everything_a_second_scheduler_needs_is_there() -> None:
+    assert sorted(each["kind"] for each in render()) == [
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "ConfigMap",
+        "Deployment",
+        "PodDisruptionBudget",
+        "Role",
+        "RoleBinding",
+        "Service",
+        "ServiceAccount",
+    ]
+
+
+def test_configuration_is_one_that_fairway_reads() -> None:
+    found = configuration(render())
+    assert [profile.scheduler_name for profile in found.profiles] == ["fairway"]
+    assert found.leader_election.leader_elect
+    assert (found.leader_election.resource_namespace, found.leader_election.resource_name) == ("kube-system", "fairway")
+
+
+def test_users_configuration_is_kept_and_has_its_own_lease() -> None:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "podMaxBackoffSeconds": 20,
+        "profiles": [{"schedulerName": "a"}, {"schedulerName": "b"}],
+        "extenders": [{"urlPrefix": "http://x", "filterVerb": "filter"}],
+    }
+    found = configuration(render({"config": config, "leaderElection.leaseDuration": "30s"}, "lab", "batch"))
+    assert [profile.scheduler_name for profile in found.profiles] == ["a", "b"]
+    assert found.pod_max_backoff_seconds == 20
+    assert found.extenders[0].url_prefix == "http://x"
+    election = found.leader_election
+    assert (election.resource_namespace, election.resource_name) == ("batch", "lab-fairway")
+    assert election.lease_duration == Duration(30)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"logging.verbosity": 2, "logging.format": "text"},
+        {"tlsSecretName": "cert"},
+        {"extraArgs": ["--kube-api-qps=100", "--kube-api-burst=200"]},
+        {"shadow": True},
+    ],
+    ids=["default", "verbose", "certificate", "more flags", "shadow"],
+)
+def test_arguments_are_ones_that_fairway_takes(values: dict[str, Any]) -> None:
+    command, *arguments = container(render(values))["args"]
+    assert command == "run"
+    with click.Context(run) as context:
+        parsed = run.make_context("run", list(arguments), parent=context).params
+    assert parsed["config"] == "/etc/fairway/config.yaml"
+    assert parsed["secure_port"] == 10259
+
+
+def test_process_may_do_nothing_but_its_work() -> None:
+    objects = render()
+    pod = one(objects, "Deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container(objects)["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "privileged": False,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert "command" not in container(objects)
+
+
+def test_two_replicas_apart_with_probes_and_a_budget() -> None:
+    objects = render()
+    deployment = one(objects, "Deployment")["spec"]
+    assert deployment["replicas"] == 2
+    labels = deployment["template"]["metadata"]["labels"]
+    budget = one(objects, "PodDisruptionBudget")["spec"]
+    assert budget["minAvailable"] == 1
+    selected = [
+        deployment["selector"]["matchLabels"],
+        budget["selector"]["matchLabels"],
+        one(objects, "Service")["spec"]["selector"],
+        deployment["template"]["spec"]["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"],
+    ]
+    assert all(selector.items() <= labels.items() and selector for selector in selected)
+    probes = {name: container(objects)[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
+    assert {name: probe["path"] for name, probe in probes.items()} == {
+        "startupProbe": "/livez",
+        "livenessProbe": "/livez",
+        "readinessProbe": "/readyz",
+    }
+    assert all(probe["scheme"] == "HTTPS" for probe in probes.values())
+
+
+def test_pods_are_replaced_when_the_configuration_changes() -> None:
+    def checksum(values: dict[str, Any]) -> str:
+        pod = one(render(values), "Deployment")["spec"]["template"]
+        return str(pod["metadata"]["annotations"]["fairway/config-checksum"])
+
+    assert checksum({"config.podMaxBackoffSeconds": 20}) != checksum({})
+    assert checksum({"replicas": 3}) == checksum({})
+
+
+def test_without_election_there_is_no_right_to_a_lease() -> None:
+    objects = render({"leaderElection.enabled": False, "replicas": 1})
+    assert not [each for each in objects if each["kind"] in ("Role", "RoleBinding")]
+    assert not configuration(objects).leader_election.leader_elect
+
+
+def test_shadow_has_no_right_to_change_anything() -> None:
+    objects = render({"shadow": True, "schedulerName": "default-scheduler"})
+    assert "--shadow" in container(objects)["args"]
+    assert not [each for each in objects if each["kind"] in ("Role", "RoleBinding")]
+    reviews = {"tokenreviews", "subjectaccessreviews"}
+    for rule in one(objects, "ClusterRole")["rules"]:
+        assert rule["verbs"] == ["list", "watch"] or set(rule["resources"]) <= reviews
+
+
+def test_service_monitor_comes_with_a_role_to_scrape() -> None:
+    objects = render({"serviceMonitor.enabled": True, "serviceMonitor.labels": {"release": "prometheus"}})
+    monitor = one(objects, "ServiceMonitor")
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+    assert monitor["spec"]["endpoints"][0]["scheme"] == "https"
+    rules = [each["rules"] for each in objects if each["metadata"]["name"] == "fairway-metrics"]
+    assert rules == [[{"nonResourceURLs": ["/metrics", "/metrics/resources"], "verbs": ["get"]}]]
+
+
+def test_no_right_is_for_everything() -> None:
+    for role in (each for each in render() if each["kind"] in ("Role", "ClusterRole")):
+        for rule in role["rules"]:
+            words = [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
+            assert not any("*" in word for word in words)
+            assert not {"secrets", "configmaps"} & set(rule["resources"])
+
+
+def test_no_right_is_given_twice() -> None:
+    for role in (each for each in render() if each["kind"] in ("Role", "ClusterRole")):
+        granted = [
+            (group, resource, verb, tuple(rule.get("resourceNames", ())))
+            for rule in role["rules"]
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+        ]
+        assert len(granted) == len(set(granted))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"replica": 3},
+        {"logging.format": "xml"},
+        {"securePort": 0},
+        {"image.repository": ""},
+        {"config": {"leaderElection": {"leaderElect": True}}},
+    ],
+    ids=["unknown", "format", "port", "no image", "lease in config"],
+)
+def test_mistakes_in_values_are_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(HelmError, match="schema"):
+        render(values)
+
+
+# -- the image ---------------------------------------------------------------------------------------------------------
+
+
+def dockerfile() -> list[str]:
+    text = (ROOT / "deploy" / "Dockerfile").read_text().replace("\\\n", " ")
+    return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def test_image_runs_as_nobody_and_needs_no_shell() -> None:
+    lines = dockerfile()
+    last = lines[max(index for index, line in enumerate(lines) if line.startswith("FROM")) :]
+    assert [line for line in last if line.startswith("USER")] == ["USER 65532:65532"]
+    commands = [line for line in lines if line.startswith(("RUN", "CMD", "ENTRYPOINT"))]
+    assert commands
+    assert all(re.match(r"(RUN|CMD|ENTRYPOINT) \[.*\]$", line) for line in commands)
+    assert not [line for line in last if line.startswith("RUN")]
+
+
+def test_image_is_built_from_what_there_is() -> None:
+    copied = [line.split()[1:-1] for line in dockerfile() if line.startswith("COPY") and "--from" not in line]
+    assert all((ROOT / name).exists() for names in copied for name in names)
+    ignored = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text()
+    assert all(f"!{name}" in ignored for names in copied for name in names)
+
+
+def test_no_registry_is_named() -> None:
+    files = [path for path in (ROOT / "deploy").rglob("*") if path.is_file()]
+    images = [
+        match
+        for path in files
+        for match in re.findall(r"(?:FROM|ARG PYTHON=|image:|repository:)\s*\"?([^\s\"]+)", path.read_text())
+    ]
+    assert images
+    assert not [image for image in images if "." in image.partition("/")[0] and "/" in image]

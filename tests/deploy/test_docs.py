@@ -1,0 +1,89 @@
+"""What docs/live.md and docs/deploying.md show is what the programs take."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from fairway.cli.run import run
+from fairway.cycle import PluginEntry, decode_configuration, implemented_points
+from fairway.live.metric_families import FAMILIES
+from fairway.plugin import Plugin
+from fairway.plugins.registry import REGISTRY
+from tests.deploy.chart import MANIFESTS, ROOT, render
+
+LIVE, DEPLOYING = ROOT / "docs" / "live.md", ROOT / "docs" / "deploying.md"
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def commands() -> list[str]:
+    lines = [line for path in (LIVE, DEPLOYING) for block in blocks(path, "") for line in block.splitlines()]
+    return [line.removeprefix("$ ") for line in lines if line.removeprefix("$ ").startswith("fairway run")]
+
+
+@pytest.mark.parametrize("line", commands())
+def test_commands_are_ones_that_fairway_takes(line: str) -> None:
+    arguments = shlex.split(line, comments=True)[2:]
+    with click.Context(run) as context:
+        run.make_context("run", arguments, parent=context)
+
+
+def test_every_flag_in_the_table_exists() -> None:
+    known = {name for option in run.params for name in option.opts}
+    table = re.findall(r"^\| `--.*$", LIVE.read_text(), re.MULTILINE)
+    flags = {flag for row in table for flag in re.findall(r"`(--[a-z-]+)", row)}
+    assert len(flags) > 10
+    assert flags <= known
+
+
+class PreferGreen(Plugin):
+    def score(self, pod: Any, nodes: Any, state: Any) -> Any:
+        raise NotImplementedError
+
+
+OWN = {"green_policy:PreferGreen": PluginEntry(PreferGreen, implemented_points(PreferGreen))}
+
+
+def test_configuration_of_the_extender_is_one_that_fairway_reads() -> None:
+    policy, kube = blocks(LIVE, "yaml")[1:3]
+    assert decode_configuration(policy.encode(), "policy.yaml", {**REGISTRY, **OWN}).profiles
+    header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    found = decode_configuration({**header, **yaml.safe_load(kube)}, "kube", REGISTRY)
+    assert (found.extenders[0].filter_verb, found.extenders[0].ignorable) == ("filter", True)
+
+
+@pytest.mark.parametrize("text", blocks(DEPLOYING, "yaml"), ids=["profiles", "own plugin"])
+def test_values_are_ones_that_the_chart_takes(text: str) -> None:
+    objects = render(yaml.safe_load(text))
+    (config,) = [each["data"]["config.yaml"] for each in objects if each["kind"] == "ConfigMap"]
+    assert decode_configuration(config.encode(), "config.yaml", {**REGISTRY, **OWN}).profiles
+
+
+def test_metrics_in_the_table_exist() -> None:
+    names = set(re.findall(r"`((?:scheduler|leader|rest)_[a-z_]+)(?:\{|`)", LIVE.read_text()))
+    assert len(names) > 8
+    assert names <= {family.name for family in FAMILIES}
+
+
+def test_files_that_are_named_are_there() -> None:
+    for path in (LIVE, DEPLOYING):
+        names = re.findall(r"(?:deploy/[A-Za-z/.]+|\]\(([a-z]+\.md))", path.read_text())
+        assert names
+        for name in re.findall(r"deploy/[A-Za-z/.]+[A-Za-z]", path.read_text()):
+            assert (ROOT / name).exists()
+        for name in re.findall(r"\]\(([a-z]+\.md)", path.read_text()):
+            assert (ROOT / "docs" / name).exists()
+
+
+def test_image_that_is_replaced_is_the_one_in_the_manifests() -> None:
+    (shown,) = re.findall(r"s\|(image: \S+)\|", DEPLOYING.read_text())
+    assert MANIFESTS.read_text().count(shown) == 1

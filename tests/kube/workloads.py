@@ -1,0 +1,25 @@
+"""A made-up workload as a case of a corpus, so that the reference and Fairway are given the very same input.
+
+In: what `fairway.cli.bench_workloads` makes up. Out: one line of JSON. Used by the tests of the reference and by
+`benchmarks/reference.py`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from fairway.cli.bench_workloads import Workload
+
+__all__ = ["case_of"]
+
+
+def case_of(name: str, workload: Workload) -> bytes:
+    """The workload's nodes and pods; nothing is expected of them."""
+    case = {
+        "name": name,
+        "focus": "bench",
+        "config": None,
+        "objects": list(map(msgspec.Raw, workload.objects)),
+        "pods": list(map(msgspec.Raw, workload.pods)),
+    }
+    return msgspec.json.encode(case) + b"\n"
