@@ -65,3 +65,7 @@ for profile in ("default", "packed"):
     )
     for row in small_and_whole.rows():
         print(f"  {row['kind']:<22}  {row['pods']} pods, waited {row['wait']:.1f} s on average")
+
+    # Why did it wait? What its first attempt found, and what would have helped.
+    if waits[slowest] > 0:
+        print(f"\n{run.why(pods['pod'][slowest], attempt=1)}\n")

@@ -11,15 +11,15 @@ __all__ = ["__version__", "open_run", "simulate"]
 
 TYPE_CHECKING = False  # typing's own would have to be imported
 if TYPE_CHECKING:
-    from fairway.sim.library import open_run, simulate
+    from fairway.library import open_run, simulate
 else:
 
     def __getattr__(name: str) -> object:
-        """The functions of `fairway.sim.library`, imported when they are wanted."""
+        """The functions of `fairway.library`, imported when they are wanted."""
         if name in ("open_run", "simulate"):
             import importlib  # noqa: PLC0415
 
-            return getattr(importlib.import_module("fairway.sim.library"), name)
+            return getattr(importlib.import_module("fairway.library"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -224,6 +224,10 @@ class Plugin:
         """Final scores of the feasible nodes from their raw ones, for `normalize = "own"`."""
         return scores
 
+    def explain_score(self, pod: PodClass, nodes: Nodes, state: Any) -> Sequence[Sequence[str]]:
+        """What lies behind `score`, for people who ask: for each of `nodes` some lines, or none. Decides nothing."""
+        return [()] * len(nodes)
+
     # -- after the choice ----------------------------------------------------------------------------------------
 
     def reserve(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal | None:

@@ -10,7 +10,7 @@ Reading order is the order of things: `observe` takes events in, `step` tries on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,10 +18,12 @@ import msgspec
 import numpy as np
 
 from fairway.cluster import Action, Change, Cluster, ClusterEvent, Event, Resource, Verb
-from fairway.cycle import Configuration, Decision, Outcome, Profile
+from fairway.cycle import Configuration, Decision, Outcome, PluginTimer, Profile
 from fairway.cycle.diagnosis import Diagnosis
+from fairway.cycle.extender import Extender
 from fairway.cycle.sampling import TieBreak
 from fairway.model import Pod
+from fairway.model.device_need import with_devices
 from fairway.plugin import Code, Refusal, Wait
 from fairway.queue import Observer, QueuedPod, QueueRules, QueueSettings, SchedulingQueue, profile_name
 
@@ -33,7 +35,10 @@ class World(Protocol):
         """The time in seconds; never less than before."""
 
     def bind(self, pod: Pod, node: str) -> None:
-        """Make it so. A pod event with the node confirms it; `Scheduler.binding_failed` takes it back."""
+        """Make it so. A pod event with the node confirms it; `Scheduler.binding_failed` takes it back.
+
+        Where the pod was given GPU devices, its annotation says which, to be written with the node.
+        """
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Remove a pod to make room for a more important one. A pod event tells when it is gone."""
@@ -60,7 +65,7 @@ Look = Callable[[Profile, Decision], None]
 class Scheduler:
     """One scheduler: its profiles, its queue and its view of the cluster."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - those who watch are told by name; nobody is by default
         self,
         configuration: Configuration,
         world: World,
@@ -70,11 +75,15 @@ class Scheduler:
         record: Recorder | None = None,
         look: Look | None = None,
         watch_queue: Observer | None = None,
+        timer: PluginTimer | None = None,
+        extenders: Sequence[Extender] = (),
     ) -> None:
         self.world = world
         self.cluster = cluster or Cluster()
         self.profiles: Mapping[str, Profile] = {
-            profile.scheduler_name: Profile(profile, self.cluster, tie_break=tie_break, now=world.now)
+            profile.scheduler_name: Profile(
+                profile, self.cluster, tie_break=tie_break, now=world.now, timer=timer, extenders=extenders
+            )
             for profile in configuration.profiles
         }
         self.queue = SchedulingQueue(
@@ -100,12 +109,13 @@ class Scheduler:
     def observe(self, event: Event) -> None:
         """Something happened in the world."""
         item = event.object
-        if isinstance(item, Pod) and not item.spec.node_name and not item.is_finished:
-            self._observe_waiting(item, event.verb is Verb.DELETED)
-            return
         if isinstance(item, Pod):
-            self._bound.pop(item.metadata.uid, None)
-            if item.metadata.uid in self.queue:
+            if not item.spec.node_name and not item.is_finished:
+                self._observe_waiting(item, event.verb is Verb.DELETED)
+                return
+            uid = item.metadata.uid
+            self._bound.pop(uid, None)
+            if uid in self.queue:
                 self.queue.delete(item)  # somebody bound it; not necessarily us
         self.queue.move(self.cluster.apply(event))
 
@@ -150,8 +160,10 @@ class Scheduler:
 
     def next_wakeup(self) -> float | None:
         """When there may be something to do without a new event; None if never."""
-        times = [held.deadline for held in self.held.values()]
         wakeup = self.queue.next_wakeup()
+        if not self.held:
+            return wakeup
+        times = [held.deadline for held in self.held.values()]
         return min([*times, *([] if wakeup is None else [wakeup])], default=None)
 
     # -- decide ------------------------------------------------------------------------------------------------------
@@ -201,7 +213,10 @@ class Scheduler:
     def _bind(self, queued: QueuedPod, decision: Decision) -> None:
         self.queue.done(queued.uid)
         self._bound[queued.uid] = (queued, decision)
-        self.world.bind(decision.pod, decision.node)
+        pod = decision.pod
+        if decision.pod_class.devices is not None and (indices := self.cluster.devices.indices_of(queued.uid)):
+            pod = with_devices(pod, indices)
+        self.world.bind(pod, decision.node)
 
     def allow(self, uid: str) -> None:
         """A permit plugin lets a held pod go."""
@@ -218,6 +233,8 @@ class Scheduler:
         self.queue.move((_left(_on_node(decision)),), only=lambda other: other.metadata.uid != uid)
 
     def _end_waits(self) -> None:
+        if not self.held:
+            return
         now = self.world.now()
         for uid in [uid for uid, held in self.held.items() if held.deadline <= now]:
             words = f"rejected due to timeout after waiting at plugin {self.held[uid].plugin}"

@@ -137,3 +137,48 @@ def test_what_is_wrong_in_a_case_is_named_with_file_and_line(
     error = capsys.readouterr().err
     assert f"{file}, line 1" in error
     assert words in error
+
+
+def case_line(folder: Path, *schedulers: str) -> str:
+    """A case with a scheduler that packs and one that spreads, and a pod for each of these."""
+    workload = make_workload(10, len(schedulers), "plain")
+    pods = [json.loads(item) for item in workload.pods]
+    for pod, name in zip(pods, schedulers, strict=True):
+        pod["spec"]["schedulerName"] = name
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "one"}, {"schedulerName": "two", "plugins": {"filter": NO_FILTERS}}],
+    }
+    case = {"name": "c", "config": config, "objects": [json.loads(item) for item in workload.objects], "pods": pods}
+    file = folder / "case.jsonl"
+    file.write_text(json.dumps({**case, "expect": []}))
+    return str(file)
+
+
+NO_FILTERS = {"disabled": [{"name": "*"}]}
+
+
+def test_each_pod_is_decided_by_the_profile_it_names(tmp_path: Path) -> None:
+    workload = make_workload(1, 2, "plain")
+    node = next(json.loads(item) for item in workload.objects if b'"Node"' in item)
+    node["spec"]["unschedulable"] = True  # only the profile without filters takes it
+    pods = [json.loads(item) for item in workload.pods]
+    pods[0]["spec"]["schedulerName"], pods[1]["spec"]["schedulerName"] = "one", "two"
+    config = json.loads(Path(case_line(tmp_path, "one")).read_text())["config"]
+    found = measure([json.dumps(node).encode()], [json.dumps(pod).encode() for pod in pods], config=config)
+    assert (found.scheduled, found.failed) == (1, 1)
+
+
+def test_a_scheduler_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", case_line(tmp_path, "one", "three"), "--repeat", "1"]) == 1
+    error = capsys.readouterr().err
+    assert "spec.schedulerName: three is no profile of the configuration; there are: one, two" in error
+
+
+@pytest.mark.parametrize("option", [("--nodes", "5"), ("--pods", "5"), ("--mix", "plain")], ids=lambda pair: pair[0])
+def test_a_file_says_how_large_it_is(
+    tmp_path: Path, option: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", case_line(tmp_path, "one"), *option]) == 2
+    assert f"{option[0]} is for a cluster that is made up" in capsys.readouterr().err

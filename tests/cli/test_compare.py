@@ -130,12 +130,17 @@ def test_html_report_stands_alone(runs: dict[tuple[str, int], Path], tmp_path: P
     assert "failed: packed: nodes_used_mean" in text
     plots = [ET.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", text, re.DOTALL)]
     lines = [plot for plot in plots if plot.find("polyline") is not None]
-    assert len(lines) == 3  # cpu, memory, waits
+    assert len(lines) == 5  # pods that wait, nodes used, cpu, memory, waits
     assert all(len(plot.findall("polyline")) == 2 for plot in lines)
     bars = [plot for plot in plots if plot.find("rect") is not None]
     assert len(bars) > 10
     last = [float(point.split(",")[1]) for point in lines[-1].findall("polyline")[0].attrib["points"].split()]
     assert last == sorted(last, reverse=True)  # a distribution only rises
+    for plot in lines:
+        width = float(plot.attrib["viewBox"].split()[2])
+        for label in plot.findall("text"):
+            half = 3.2 * len(label.text or "")  # of a letter of 12 pixels, at most
+            assert label.attrib.get("text-anchor") != "middle" or float(label.attrib.get("x", half)) + half <= width + 1
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param(
             ["conformance", "nowhere.jsonl"],
             2,
-            "Invalid value for 'CORPUS...': Path 'nowhere.jsonl' does not exist.",
+            "Invalid value for '[CORPUS]...': Path 'nowhere.jsonl' does not exist.",
             "fairway conformance --help",
             id="no such file",
         ),

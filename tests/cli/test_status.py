@@ -9,6 +9,7 @@ import pytest
 
 from fairway.record import Run
 from tests.cli.run_files import busy_run
+from tests.cli.scenario_files import small_scenario
 from tests.cli.trial_files import Folder
 
 ZONE = "topology.kubernetes.io/zone"
@@ -96,7 +97,7 @@ MISTAKES = {
     "no run": ((), 2, "--run is missing"),
     "no such file": (("--run", "none.duckdb"), 1, "none.duckdb"),
     "after the end": (("--run", "{run}", "--at", "1h"), 2, "the run ended before 01:00:00"),
-    "both tables": (("--run", "{run}", "--nodes", "--by", ZONE), 2, "--nodes and --by exclude each other"),
+    "both tables": (("--run", "{run}", "--nodes", "--by", ZONE), 2, "--nodes, --by and --plugins exclude each other"),
 }
 
 
@@ -105,3 +106,38 @@ def test_mistakes_are_named(run: str, folder: Folder, arguments: tuple[str, ...]
     printed = folder.run("status", *(word.format(run=run) for word in arguments))
     assert (printed.code, printed.out) == (code, "")
     assert words in printed.err
+
+
+def test_what_plugins_took(folder: Folder) -> None:
+    scenario = small_scenario(folder.path)
+    path = str(folder.path / "timed.duckdb")
+    assert folder.run("sim", str(scenario), "--plugin-times", "--save", path).code == 0
+    printed = folder.run("status", "--run", path, "--plugins")
+    assert re.match(r"\d+ attempts took .* s of CPU, \d+ µs each; plugins .* s\n\nPLUGIN +POINT +CALLS", printed.out)
+    document = folder.run("status", "--run", path, "--plugins", "-o", "json").document
+    shares = {(one["plugin"], one["point"]): one for one in document["plugins"]}
+    assert shares["NodeResourcesFit", "Filter"]["calls"] > 0
+    assert sum(one["share"] for one in shares.values()) == pytest.approx(1.0)
+    with Run.open(path) as run:
+        measured = run.metrics().timing.plugin_seconds
+        outside = run.sql("SELECT plugin, point FROM plugin_times WHERE decision_id IS NULL").rows()
+        assert {one["point"] for one in outside} == {"PreEnqueue"}
+        (row,) = run.sql(
+            """
+            SELECT count(*) AS num FROM decisions JOIN (
+              SELECT decision_id, sum(cpu_seconds) AS used FROM plugin_times GROUP BY decision_id
+            ) USING (decision_id) WHERE used > cycle_seconds
+            """
+        ).rows()
+        assert row["num"] == 0, "plugins can not take longer than the attempt they work in"
+    for (plugin, point), one in shares.items():
+        assert measured[plugin][point] == pytest.approx(one["cpuSeconds"])
+    early = folder.run("status", "--run", path, "--plugins", "--at", "10m", "-o", "json").document
+    assert 0 < early["attempts"] < document["attempts"]
+
+
+def test_plugin_times_that_nobody_measured(run: str, folder: Folder) -> None:
+    printed = folder.run("status", "--run", run, "--plugins")
+    assert printed.code == 1
+    assert "nobody measured it" in printed.err
+    assert "--plugin-times" in printed.err

@@ -338,7 +338,11 @@ BAD_FILES = {
     "not an object": ("- 1\n", "wanted.yaml: expected an object with apiVersion and kind, found a list"),
     "no kind": ("apiVersion: v1\n", "kind: must be there, and be text such as Pod"),
     "nothing": ("", "nothing to place in"),
-    "no pods": ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n", "nothing to place in"),
+    "no pods": (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n",
+        "found 1 ConfigMap (not a kind that makes pods",
+    ),
+    "a claim only": ("apiVersion: v1\nkind: Namespace\nmetadata: {name: c}\n", "found 1 Namespace"),
     "bad quantity": (pod_asking("lots"), "Pod p: spec.containers[0].resources.requests.cpu: quantity 'lots' is not"),
     "negative quantity": (pod_asking("-1"), "spec.containers[0].resources.requests.cpu: -1 must not be negative"),
     "absurd quantity": (pod_asking("9e99"), "spec.containers[0].resources.requests.cpu: 9e99 is more than 64 bits"),

@@ -299,3 +299,45 @@ def test_every_output_answers_without_colour(output: str, folder: Folder) -> Non
     assert printed.code == 3
     assert "n1" in printed.out or output == "table"
     assert "\x1b" not in printed.out + printed.err
+
+
+# -- devices -----------------------------------------------------------------------------------------------------------
+
+FGD_CONFIG = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    multiPoint: {enabled: [{name: GpuShare}, {name: FGD, weight: 10}]}
+  pluginConfig:
+  - name: FGD
+    args: {typicalPods: [{milliCpu: 1000, gpuMilli: 500, gpuCount: 1}]}
+"""
+
+
+def test_a_score_of_fragmentation_is_explained(folder: Folder) -> None:
+    devices = {"alibabacloud.com/gpu-count": 1, "alibabacloud.com/gpu-milli": 1000}
+    cluster = [node("n1", cpu=4, resources=devices), node("n2", cpu=8, resources=devices)]
+    wanted = [pod("p", cpu=1, annotations={"alibabacloud.com/gpu-milli": "700"})]
+    config = folder.path / "config.yaml"
+    config.write_text(FGD_CONFIG)
+    printed = why(folder, cluster, wanted, "p", "--config", str(config))
+    assert printed.code == 0
+    start = "  FGD on n2: on GPU 0, fragmentation goes from 0.000 to 0.300 GPUs, of 0.300 idle then"
+    lines = printed.out.splitlines()
+    place = lines.index(start)
+    assert lines[place + 1 : place + 3] == [
+        "    strands 1 of 1 typical pods, 100.0 % of arrivals:",
+        "      1 CPU, 500m of a GPU (100.0 %) then lacks GPU",
+    ]
+    other = why(folder, cluster, wanted, "p", "--config", str(config), "--node", "n1")
+    assert start.replace("n2", "n1") in other.out.splitlines()
+    told = why(folder, cluster, wanted, "p", "--config", str(config), "-o", "json").document
+    assert told["perNode"][0]["scoreReasons"]["FGD"][0] == start.removeprefix("  FGD on n2: ")
+
+
+def test_devices_that_make_no_sense_are_an_error_of_the_file(folder: Folder) -> None:
+    printed = why(folder, NODES, [pod("p", annotations={"alibabacloud.com/gpu-milli": "1500"})])
+    assert printed.code == 1
+    assert "metadata.annotations['alibabacloud.com/gpu-milli']" in printed.err
+    assert "must be from 1 to 1000, thousandths of one device, not 1500" in printed.err

@@ -1,6 +1,7 @@
 """`fairway why` and `fairway try` on a recorded run."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,8 @@ MISTAKES = {
     "after the end": ((HUGE, "--at", "2h"), 2, "the run ended before 02:00:00"),
     "no time": ((HUGE, "--at", "noon"), 2, "'noon' is not a time of a run"),
     "both": ((HUGE, "--at", "1m", "--attempt", "1"), 2, "--at and --attempt exclude each other"),
-    "files": ((HUGE, "-f", "x.yaml"), 2, "--filename and --run exclude each other"),
+    "files and an attempt": ((HUGE, "-f", "x.yaml", "--attempt", "1"), 2, "--attempt is for pods of the run"),
+    "files and a cluster": ((HUGE, "-f", "x.yaml", "--cluster", "x.yaml"), 2, "--cluster and --run exclude each other"),
     "configuration": ((HUGE, "--config", "x.yaml"), 2, "--config and --run exclude each other"),
 }
 
@@ -166,6 +168,21 @@ def test_try_meets_the_cluster_of_that_time(run: str, folder: Folder) -> None:
     assert (
         "--cluster and --run exclude each other" in folder.run("try", "-f", whole, "--run", run, "--cluster", whole).err
     )
+
+
+def test_a_pod_of_a_file_is_explained_on_the_runs_cluster(run: str, folder: Folder) -> None:
+    whole = folder.write("pod.json", make_pod("x", cpu="4"))
+    tried = folder.run("try", "-f", whole, "--run", run, "--at", "10m")
+    assert tried.code == 3
+    (hint,) = (line for line in tried.err.splitlines() if line.startswith("→ fairway why "))
+    asked = shlex.split(hint.removeprefix("→ fairway "))
+    assert asked[-2:] == ["--at", "00:10:00"]
+    told = folder.run(*asked)
+    assert told.code == 3
+    assert told.out.splitlines()[0] == "default/x fits on none of 5 nodes"
+    (other,) = (line for line in told.err.splitlines() if line.startswith("→ fairway why default/x --node "))
+    assert folder.run(*shlex.split(other.removeprefix("→ fairway "))).code == 3
+    assert folder.run("why", "x", "-f", whole, "--run", run, "--at", "0").code == 0
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.cluster import Journal
+from fairway.cluster.journal import LatestJournal
 
 
 def rows(journal: Journal, position: int) -> list[int] | None:
@@ -61,3 +62,25 @@ def test_an_answer_is_exact_or_none(limit: int, marks: list[int], data: st.DataO
     if len(marks) - position <= limit:
         assert found is not None  # so much memory every reader can count on
     assert found is None or found == sorted(set(marks[position:]))
+
+
+def test_latest_tells_when_each_row_was_last_marked() -> None:
+    journal = LatestJournal(4)
+    for row in (2, 0, 2):
+        journal.mark(row)
+    assert journal.latest.tolist() == [2, 0, 3, 0]
+    journal.grow(6)
+    journal.mark(5)
+    assert journal.latest.tolist() == [2, 0, 3, 0, 0, 4]
+    journal.forget()
+    assert set(journal.latest.tolist()) == {journal.end}
+
+
+def test_what_was_read_stays_as_it_was() -> None:
+    journal = Journal(limit=2)
+    journal.mark(3)
+    found = journal.since(0)
+    for row in range(20):
+        journal.mark(row)
+    assert found is not None
+    assert found.tolist() == [3]

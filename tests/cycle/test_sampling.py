@@ -8,7 +8,7 @@ import pytest
 from fairway.cluster import Cluster, Event, Verb
 from fairway.cycle import Profile
 from fairway.cycle.sampling import Sampler, num_feasible_to_find
-from fairway.model import Node
+from fairway.model import Node, Pod
 from fairway.testing import cluster, node, pod
 from tests.cycle.profiles import profile, refusing, scoring
 
@@ -224,3 +224,31 @@ def test_a_random_choice_is_among_the_best_and_repeated_by_the_same_seed() -> No
 
 def test_without_a_seed_the_configuration_s_is_taken() -> None:
     assert choices(None) == choices(0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cpus", [pytest.param(4, id="crowded"), pytest.param(16, id="roomy")])
+def test_who_looks_at_some_rows_only_decides_as_who_looks_at_all(seed: int, cpus: int) -> None:
+    """Pods of several classes come and go; answers are caught up on the rows of a scan, or on all of them."""
+    what = cluster([node(name, cpu=cpus, memory="16Gi") for name in numbered(range(130))])
+    lazy, eager = (profile(what, defaults=True, sampling="kube", caching=caching) for caching in (True, False))
+    draws = np.random.default_rng(seed)
+    running: list[Pod] = []
+    for number in range(220):
+        if running and draws.random() < 0.3:
+            gone = running.pop(int(draws.integers(len(running))))
+            what.apply(Event(Verb.DELETED, gone))
+        wanted = pod(f"p{number}", cpu=int(draws.integers(1, 4)), memory=f"{draws.integers(1, 3)}Gi")
+        one, other = lazy.decide(wanted), eager.decide(wanted)
+        assert (one.outcome, one.row, one.score, one.num_feasible, one.num_best) == (
+            other.outcome,
+            other.row,
+            other.score,
+            other.num_feasible,
+            other.num_best,
+        )
+        if number % 20 == 0:
+            assert lazy.inspect(wanted).totals == eager.inspect(wanted).totals
+        if one.row >= 0:
+            assert lazy.assume(one) is None
+            running.append(wanted)

@@ -27,6 +27,7 @@ CONTAINERS = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"
 POD = {"metadata": {"labels": {"app": "web"}}, "spec": CONTAINERS}
 BATCH_POD = {"spec": CONTAINERS | {"restartPolicy": "Never"}}
 SELECTOR = {"matchLabels": {"app": "web"}}
+INDEXED = {"completionMode": "Indexed", "completions": 3}
 GROUPS = {"Job": "batch/v1", "CronJob": "batch/v1", "ReplicationController": "v1"}
 
 
@@ -243,6 +244,57 @@ PROBLEMS = {
         {"completionMode": "Indexed", "completions": 3, "maxFailedIndexes": 1},
         "spec.backoffLimitPerIndex: must be there when maxFailedIndexes is",
     ),
+    "a success policy without indexes": (
+        "Job",
+        {"completions": 3, "successPolicy": {"rules": [{"succeededCount": 1}]}},
+        "spec.successPolicy: requires completionMode Indexed",
+    ),
+    "a success policy without rules": (
+        "Job",
+        INDEXED | {"successPolicy": {"rules": []}},
+        "spec.successPolicy.rules: must be 1 to 20 rules, found 0",
+    ),
+    "a rule that says nothing": (
+        "Job",
+        INDEXED | {"successPolicy": {"rules": [{}]}},
+        "spec.successPolicy.rules[0]: must have succeededCount or succeededIndexes",
+    ),
+    "more successes than indexes": (
+        "Job",
+        INDEXED | {"successPolicy": {"rules": [{"succeededCount": 4}]}},
+        "spec.successPolicy.rules[0].succeededCount: must be at most 3",
+    ),
+    "more successes than the indexes it names": (
+        "Job",
+        INDEXED | {"successPolicy": {"rules": [{"succeededIndexes": "0-1", "succeededCount": 3}]}},
+        "spec.successPolicy.rules[0].succeededCount: must be at most 2",
+    ),
+    "an index that is not there": (
+        "Job",
+        INDEXED | {"successPolicy": {"rules": [{"succeededIndexes": "0,3"}]}},
+        "spec.successPolicy.rules[0].succeededIndexes: '3' is no range of indexes below completions, which is 3",
+    ),
+    "indexes that do not increase": (
+        "Job",
+        INDEXED | {"successPolicy": {"rules": [{"succeededIndexes": "1,0-2"}]}},
+        "spec.successPolicy.rules[0].succeededIndexes: '0-2' comes after 1: indexes must increase",
+    ),
+    "words for indexes": (
+        "Job",
+        INDEXED | {"successPolicy": {"rules": [{"succeededIndexes": "all"}]}},
+        "spec.successPolicy.rules[0].succeededIndexes: 'all' is neither an index nor a range such as 2-5",
+    ),
+    "a selector of its own that selects others": (
+        "Job",
+        {"manualSelector": True, "selector": SELECTOR},
+        "spec.selector: does not match the labels of its own pods",
+    ),
+    "a fate that claims do not have": (
+        "StatefulSet",
+        {"persistentVolumeClaimRetentionPolicy": {"whenScaled": "Recycle"}},
+        "spec.persistentVolumeClaimRetentionPolicy.whenScaled: 'Recycle' is not one of Retain, Delete",
+    ),
+    "an unknown time zone": ("CronJob", {"timeZone": "Mars/Olympus"}, "spec.timeZone: unknown time zone"),
     "an unknown action": (
         "Job",
         {"podFailurePolicy": {"rules": [RULE | {"action": "Panic"}]}},

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from fairway.model.cron import parse_schedule
+from fairway.model.cron import parse_schedule, parse_zone
 
 START = "2030-01-01 00:00"  # a Tuesday
 
@@ -95,3 +95,28 @@ def test_what_makes_no_sense(schedule: str, problem: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is looked at below
         parse_schedule(schedule)
     assert problem in str(caught.value)
+
+
+ZONES = {
+    "winter": ("0 9 * * *", "Europe/Berlin", "2030-01-01 00:00", "2030-01-01 08:00"),
+    "summer": ("0 9 * * *", "Europe/Berlin", "2030-07-01 00:00", "2030-07-01 07:00"),
+    "the day begins elsewhere": ("0 0 1 * *", "Asia/Tokyo", "2030-01-31 12:00", "2030-01-31 15:00"),
+    "half an hour": ("0 12 * * *", "Asia/Kolkata", "2030-01-01 00:00", "2030-01-01 06:30"),
+    "an hour that is skipped": ("30 2 31 3 *", "Europe/Berlin", "2030-03-30 12:00", "2031-03-31 00:30"),
+    "on the hour after": ("*/30 * * * *", "Europe/Berlin", "2030-03-31 00:30", "2030-03-31 01:00"),
+    "an hour that comes twice": ("30 2 * * *", "Europe/Berlin", "2030-10-27 00:30", "2030-10-27 01:30"),
+    "and then not again": ("30 2 * * *", "Europe/Berlin", "2030-10-27 01:30", "2030-10-28 01:30"),
+    "all of it": ("*/30 * * * *", "Europe/Berlin", "2030-10-27 00:30", "2030-10-27 01:00"),
+    "every so often": ("@every 1h", "Asia/Tokyo", "2030-01-01 00:00", "2030-01-01 01:00"),
+}
+
+
+@pytest.mark.parametrize(("schedule", "zone", "time", "expected"), ZONES.values(), ids=ZONES)
+def test_the_next_time_in_a_zone(schedule: str, zone: str, time: str, expected: str) -> None:
+    assert parse_schedule(schedule).next_in_zone(at(time), parse_zone(zone)) == at(expected)
+
+
+@pytest.mark.parametrize("name", ["Mars/Olympus", "", "../etc/passwd", "/etc/passwd"])
+def test_unknown_zones(name: str) -> None:
+    with pytest.raises(ValueError, match="unknown time zone"):
+        parse_zone(name)

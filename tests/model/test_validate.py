@@ -213,6 +213,22 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str]] = {
         thing("PodDisruptionBudget", "policy/v1", "a", spec={"selector": {"matchExpressions": [{"key": "a"}]}}),
         "spec.selector.matchExpressions[0].operator: '' is not one of In, NotIn, Exists, DoesNotExist",
     ),
+    "budget share": (
+        thing("PodDisruptionBudget", "policy/v1", "a", spec={"minAvailable": "half"}),
+        "spec.minAvailable: 'half' must be a number, or a percentage such as 25%",
+    ),
+    "budget above all": (
+        thing("PodDisruptionBudget", "policy/v1", "a", spec={"maxUnavailable": "101%"}),
+        "spec.maxUnavailable: '101%' must not be greater than 100%",
+    ),
+    "budget both ways": (
+        thing("PodDisruptionBudget", "policy/v1", "a", spec={"minAvailable": 1, "maxUnavailable": 1}),
+        "spec: minAvailable and maxUnavailable cannot be both set",
+    ),
+    "budget policy": (
+        thing("PodDisruptionBudget", "policy/v1", "a", spec={"unhealthyPodEvictionPolicy": "Never"}),
+        "spec.unhealthyPodEvictionPolicy: 'Never' is not one of IfHealthyBudget, AlwaysAllow",
+    ),
 }
 
 

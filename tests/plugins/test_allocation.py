@@ -30,7 +30,8 @@ def test_amounts(resources: tuple[str, ...], requests: dict[str, int], amounts: 
     assert shares.counted.tolist() == counted
     assert shares.all_counted is all(counted)
     assert [table.resources[column] for column in shares.columns] == list(resources)
-    assert shares.both.tolist() == [[amounts], [[0] * len(amounts)]]
+    assert shares.added[:, 0].tolist() == amounts
+    assert shares.both[:, :, 0].tolist() == [amounts, [0] * len(amounts)]
 
 
 @pytest.mark.parametrize(

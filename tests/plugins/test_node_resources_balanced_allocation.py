@@ -66,9 +66,9 @@ def test_pods_that_are_not_scored(incoming: Pod, resources: tuple[str, ...]) -> 
 
 
 def test_two_resources_and_the_general_rule_agree() -> None:
-    used = np.array([[[1, 3], [0, 0], [7, 2]]], np.int64)  # (1, 3, 2)
-    capacity = np.array([[4, 4], [4, 8], [5, 9]], np.int64)  # (3, 2)
-    everything = np.ones((3, 2), bool)
+    used = np.array([[[1, 0, 7], [3, 0, 2]]], np.int64)  # (1, 2, 3)
+    capacity = np.array([[4, 4, 5], [4, 8, 9]], np.int64)  # (2, 3)
+    everything = np.ones((2, 3), bool)
     # Halves of |1/4 - 3/4|, 0 and |1 - 2/9|, taken from 1.
     assert balance(used, capacity, None).tolist() == [[75, 100, 61]]
     assert balance(used, capacity, everything).tolist() == [[75, 100, 61]]

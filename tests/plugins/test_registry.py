@@ -26,9 +26,11 @@ POINTS = {
     "bind": "DefaultBinder",
 }
 
+GPU_PLUGINS = ["GpuShare", "FGD", "BestFit", "DotProduct", "PWR", "GpuPacking", "GpuClustering", "Random"]
 
-def test_every_default_plugin_is_there_and_one_more() -> None:
-    assert set(REGISTRY) == {*DEFAULT_PLUGINS, "RandomScore"}
+
+def test_every_default_plugin_is_there_and_ours() -> None:
+    assert set(REGISTRY) == {*DEFAULT_PLUGINS, "RandomScore", *GPU_PLUGINS}
 
 
 @pytest.mark.parametrize("point", POINTS)

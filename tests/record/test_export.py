@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from fairway.cycle import Spent
 from fairway.record import RecordError, Run, export_csv, export_parquet, export_trace
 from fairway.record.perfetto import Lanes
 from fairway.record.schema import TABLES
@@ -89,14 +90,17 @@ def test_waiting_pods_are_counted(run: Run, tmp_path: Path) -> None:
     assert counted == {0: 1, 5: 0, 10: 0, 30: 1, 35: 0}
 
 
-def test_attempts_lie_on_the_schedulers_own_clock_and_plugins_beside_them(tmp_path: Path) -> None:
+def test_attempts_lie_on_the_schedulers_own_clock_and_plugins_within_them(tmp_path: Path) -> None:
     with writer(tmp_path / "run") as made:
         made.node_added(0.0, node("a"))
         for number, seconds in enumerate((0.25, 0.5, 0.125)):
             one = pod(f"p{number}")
-            made.decided(100.0 * number, ("slow" if number == 1 else SCHEDULER), 1, placed(one, "a"), seconds)
-        for t in (1.0, 2.0):
-            made.plugin_time(t, SCHEDULER, "NodeResourcesFit", "filter", 4, 0.125)
+            scheduler = "slow" if number == 1 else SCHEDULER
+            made.decided(100.0 * number, scheduler, 1, placed(one, "a"), seconds)
+            if number != 1:
+                used = [Spent("NodeResourcesFit", "Filter", 4, 0.0625), Spent("NodeResourcesFit", "Score", 1, 0.03125)]
+                made.plugin_times(100.0 * number, scheduler, used)
+        made.plugin_times(300.0, SCHEDULER, [Spent("SchedulingGates", "PreEnqueue", 2, 0.5)], is_of_attempt=False)
         made.close(300.0)
     with Run.open(tmp_path / "run") as run:
         export_trace(run, tmp_path / "trace.json.gz")
@@ -106,11 +110,18 @@ def test_attempts_lie_on_the_schedulers_own_clock_and_plugins_beside_them(tmp_pa
     slices = defaultdict(list)
     for event in events:
         if event.get("cat") in ("scheduled", "plugin"):
-            slices[names[event["pid"]], event["cat"]].append((event["ts"] / 1e6, event["dur"] / 1e6))
+            lane = names[event["pid"]], event["tid"], event["cat"]
+            slices[lane].append((event["ts"] / 1e6, event["dur"] / 1e6))
     assert dict(slices) == {
-        ("scheduler default-scheduler (CPU time)", "scheduled"): [(0, 0.25), (0.25, 0.125)],
-        ("scheduler slow (CPU time)", "scheduled"): [(0, 0.5)],
-        ("scheduler default-scheduler (CPU time)", "plugin"): [(0, 0.125), (0.125, 0.125)],
+        ("scheduler default-scheduler (CPU time)", 0, "scheduled"): [(0, 0.25), (0.25, 0.125)],
+        ("scheduler slow (CPU time)", 0, "scheduled"): [(0, 0.5)],
+        ("scheduler default-scheduler (CPU time)", 0, "plugin"): [
+            (0, 0.0625),
+            (0.0625, 0.03125),
+            (0.25, 0.0625),
+            (0.3125, 0.03125),
+        ],
+        ("scheduler default-scheduler (CPU time)", 1, "plugin"): [(0, 0.5)],
     }
     assert events_of(tmp_path / "again.json.gz") == events
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairway.cycle import Outcome
+from fairway.cycle import Outcome, Spent
 from fairway.model import Namespace, NodeCondition, ObjectMeta
 from fairway.queue import Place
 from fairway.record import NullWriter, RecordError, RecordOptions, Run, RunWriter, Scored, best_nodes
@@ -229,7 +229,9 @@ def test_moves_events_objects_and_plugin_times_are_kept_in_order(tmp_path: Path)
         made.object_applied(0.0, team)
         made.object_deleted(2.0, team)
         made.event(1.0, "Pod", "default/one", "Started", "it runs")
-        made.plugin_time(1.0, SCHEDULER, "NodeResourcesFit", "filter", 10, 0.5)
+        made.decided(1.0, SCHEDULER, 1, placed(one, "a"), 0.75)
+        made.plugin_times(1.0, SCHEDULER, [Spent("NodeResourcesFit", "Filter", 10, 0.5)])
+        made.plugin_times(3.0, SCHEDULER, [Spent("SchedulingGates", "PreEnqueue", 1, 0.25)], is_of_attempt=False)
         made.close(3.0)
     with Run.open(tmp_path / "run") as run:
         assert rows(run, "queue_moves", "pod_id", "origin", "place", "event") == [
@@ -242,7 +244,10 @@ def test_moves_events_objects_and_plugin_times_are_kept_in_order(tmp_path: Path)
             ("Deleted", "Namespace", "team"),
         ]
         assert rows(run, "events", "subject", "reason") == [("default/one", "Started")]
-        assert rows(run, "plugin_times", "plugin", "num_calls", "cpu_seconds") == [("NodeResourcesFit", 10, 0.5)]
+        assert rows(run, "plugin_times", "decision_id", "plugin", "point", "num_calls", "cpu_seconds") == [
+            (0, "NodeResourcesFit", "Filter", 10, 0.5),
+            (None, "SchedulingGates", "PreEnqueue", 1, 0.25),
+        ]
 
 
 def test_a_resource_that_appears_late_gets_a_column_and_is_0_before(tmp_path: Path) -> None:

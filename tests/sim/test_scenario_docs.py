@@ -16,11 +16,20 @@ from fairway.sim.scenario_fields import Problem, read_value
 from fairway.sim.scenario_file import ScenarioFile
 from fairway.sim.scenario_schema import json_schema, schema_text
 from fairway.sim.scenario_text import plain_values
+from fairway.trace.annotations import (
+    ARRIVAL,
+    DURATION,
+    EXIT_CODE,
+    FAIL_AFTER,
+    FAIL_PROBABILITY,
+    START_LATENCY,
+    USER,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "scenario.md").read_text()
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| `(.+?)` \| (.+) \|$", re.MULTILINE)
-SEE_BELOW = {"spec", "schedulers", "kubelet", "record"}
+SEE_BELOW = {"spec", "schedulers", "kubelet", "controllers", "record"}
 
 
 class Row(NamedTuple):
@@ -103,6 +112,11 @@ def test_the_examples_of_a_table_are_right(title: str) -> None:
 def test_every_struct_has_a_table() -> None:
     documented = {struct.cls.__name__ for title in TABLES for struct in structs_of(title)}
     assert documented == set(json_schema()["$defs"])
+
+
+def test_every_annotation_that_the_simulation_obeys_is_documented() -> None:
+    listed = set(re.findall(r"^\| `(fairway\.dev/[\w-]+)`", TEXT, re.MULTILINE))
+    assert listed == {ARRIVAL, DURATION, FAIL_AFTER, FAIL_PROBABILITY, EXIT_CODE, START_LATENCY, USER}
 
 
 def test_the_first_example_is_a_scenario() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.cluster import Event, Verb
-from fairway.cycle import Configuration, decode_configuration
 from fairway.model import (
     Container,
     CronJob,
@@ -23,68 +22,12 @@ from fairway.model import (
 )
 from fairway.model.controllers import CronJobSpec, JobSpec, JobTemplateSpec
 from fairway.model.requests import pod_requests
-from fairway.plugins.registry import REGISTRY
-from fairway.record import NullWriter
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.sim_scheduler import SchedulerSettings
 from fairway.sim.simulation import Fault, Pause, Plan, SchedulerPlan, Simulation
 from fairway.testing import node, pod
 from fairway.trace.workload import Arrival
-
-
-class Diary(NullWriter):
-    """Keeps what happened, as (time, what, pod or node)."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[tuple[float, str, str]] = []
-
-    def bound(self, t: float, uid: str, node: str) -> None:
-        self.lines.append((t, f"bound to {node}", _name(uid)))
-
-    def started(self, t: float, uid: str) -> None:
-        self.lines.append((t, "started", _name(uid)))
-
-    def ended(self, t: float, uid: str, reason: str) -> None:
-        self.lines.append((t, reason, _name(uid)))
-
-    def of(self, name: str) -> list[tuple[float, str]]:
-        return [(time, what) for time, what, who in self.lines if who == name]
-
-
-def _name(uid: str) -> str:
-    return uid.rsplit("/", 1)[-1]
-
-
-def configuration(name: str = "default-scheduler") -> Configuration:
-    profile = {"schedulerName": name, "fairway": {"sampling": "all"}}
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [profile],
-    }
-    return decode_configuration(config, "test", REGISTRY)
-
-
-def simulate(
-    nodes: Sequence[Node], arrivals: Iterable[tuple[float, Pod]], schedulers: Sequence[SchedulerPlan] = (), **rest: Any
-) -> tuple[Simulation, Diary]:
-    diary = Diary()
-    plan = Plan(
-        nodes,
-        (),
-        [Arrival(time, thing) for time, thing in arrivals],
-        schedulers or [SchedulerPlan("default-scheduler", configuration())],
-        kubelet=KubeletSettings(start_latency=1, termination_latency=2),
-        **rest,
-    )
-    simulation = Simulation(plan, diary)
-    simulation.run()
-    return simulation, diary
-
-
-def lasting(name: str, seconds: float, **spec: Any) -> Pod:
-    return pod(name, annotations={"fairway.dev/duration": str(seconds), **spec.pop("annotations", {})}, **spec)
+from tests.sim.diary import Diary, configuration, lasting, simulate
 
 
 def test_a_pod_waits_for_room_runs_and_leaves() -> None:
@@ -163,7 +106,7 @@ def test_drain_moves_pods_away_and_uncordons_later() -> None:
     simulation, diary = simulate(
         [node("a", cpu=1)], [(0, pod("one", cpu=1))], faults=[Fault(10, "a", "drain", seconds=30)]
     )
-    assert diary.of("one")[-1] == (12, "Deleted")
+    assert diary.of("one")[-1] == (12, "Evicted")
     drained = simulation.api.find("Node", "", "a")
     assert drained is not None
     assert not drained.spec.unschedulable
@@ -173,6 +116,57 @@ def test_a_removed_node_takes_its_pods_along() -> None:
     simulation, diary = simulate([node("a"), node("b")], [(0, pod("one"))], faults=[Fault(10, "a", "remove")])
     assert simulation.api.find("Node", "", "a") is None
     assert len(simulation.api.objects("Pod")) == (1 if diary.of("one")[0][1] == "bound to b" else 0)
+
+
+def test_a_node_that_was_removed_comes_back_as_good_as_new() -> None:
+    faults = [
+        Fault(10, "a", "cordon"),
+        Fault(20, "a", "lose"),
+        Fault(80, "a", "remove", seconds=20),
+        Fault(90, "a", "return"),  # it is not there: nothing to return
+    ]
+    simulation, diary = simulate([node("a", cpu=1)], [(95, pod("one", cpu=1))], faults=faults, end=200)
+    back = simulation.api.find("Node", "", "a")
+    assert back is not None
+    assert (back.spec.unschedulable, back.spec.taints) == (False, ())
+    assert diary.of("one") == [(100, "bound to a"), (101, "started")]
+
+
+def test_a_node_that_is_lost_again_is_noticed_50_s_after_that() -> None:
+    faults = [Fault(100, "a", "lose", seconds=10), Fault(120, "a", "lose")]
+    simulation, _ = simulate([node("a")], [(0, pod("one"))], faults=faults, end=165)
+    assert simulation.api.find("Node", "", "a").spec.taints == ()  # type: ignore[union-attr]
+    simulation, _ = simulate([node("a")], [(0, pod("one"))], faults=faults, end=175)
+    assert len(simulation.api.find("Node", "", "a").spec.taints) == 2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        pytest.param(None, [(53, "NodeLost")], id="gone for good"),
+        pytest.param(20, [(30, "bound to a"), (31, "started")], id="and soon back"),
+    ],
+)
+def test_a_pod_bound_to_a_node_that_is_gone(seconds: float | None, expected: list[tuple[float, str]]) -> None:
+    # The scheduler hears of the removal at 15; at 13 it still believes in the node.
+    late = SchedulerPlan("default-scheduler", configuration(), SchedulerSettings(view_delay=5))
+    simulation, diary = simulate(
+        [node("a")], [(8, pod("one"))], [late], faults=[Fault(10, "a", "remove", seconds)], end=200
+    )
+    assert diary.of("one") == expected
+    assert simulation.result.conflicts == 0
+
+
+def test_a_scheduler_that_stops_for_five_minutes_loses_nothing() -> None:
+    # 60 pods arrive, one every 5 s; from 50 to 350 nobody places any; pods that ended meanwhile made room.
+    plan = SchedulerPlan("default-scheduler", configuration(), pauses=(Pause(50, 300),))
+    arrivals = [(5.0 * number, lasting(f"p{number}", 100, cpu=1)) for number in range(60)]
+    simulation, diary = simulate([node("a", cpu=10), node("b", cpu=50)], arrivals, [plan])
+    bound = [time for time, what, _ in diary.lines if what.startswith("bound")]
+    assert not [time for time in bound if 50 < time < 350]
+    assert bound == sorted(bound)
+    assert len([time for time in bound if time == 350]) == 50  # 10 were placed before
+    assert (simulation.result.succeeded, simulation.result.waiting) == (60, 0)
 
 
 def test_a_paused_scheduler_catches_up() -> None:
@@ -194,6 +188,19 @@ def test_two_schedulers_race_for_the_last_slot_and_the_kubelet_decides() -> None
     )
     assert sorted(what for _, what, _ in diary.lines) == ["Rejected", "bound to a", "bound to a", "started"]
     assert simulation.result.failed == 1
+
+
+def test_two_replicas_of_one_scheduler_bind_each_pod_once() -> None:
+    slow = SchedulerSettings(view_delay=2, decision_latency=0.5)
+    plans = [SchedulerPlan(name, configuration(), slow) for name in ("first", "second")]
+    simulation, diary = simulate(
+        [node("a", cpu=4), node("b", cpu=4)], [(10, pod(f"p{number}", cpu=1)) for number in range(6)], plans
+    )
+    bound = [who for _, what, who in diary.lines if what.startswith("bound")]
+    assert sorted(bound) == [f"p{number}" for number in range(6)]
+    assert simulation.result.conflicts >= 6  # every pod is wanted twice, and the API server gives it once
+    refusals = [message for _, _, reason, message in diary.events if reason == "BindingFailed"]
+    assert all("is already assigned to node" in message for message in refusals)
 
 
 def test_a_decision_takes_the_time_it_takes() -> None:
@@ -260,11 +267,30 @@ def test_nothing_is_overbooked_lost_or_run_twice(seed: int, view_delay: float) -
     endings = [
         who
         for _, what, who in diary.lines
-        if what in ("Succeeded", "Failed", "Preempted", "Deleted", "Rejected", "NodeLost")
+        if what in ("Succeeded", "Failed", "Preempted", "Evicted", "Deleted", "Rejected", "NodeLost")
     ]
     assert len(endings) == len(set(endings))
     left = {item.metadata.name for item in simulation.api.objects("Pod")}
     assert set(endings) | left == {f"p{number}" for number in range(25)}
+
+
+def risky(number: int) -> Pod:
+    return lasting(f"p{number}", 100, cpu=1, annotations={"fairway.dev/fail-probability": "0.4"})
+
+
+def test_the_luck_of_pods_does_not_depend_on_what_happens_to_others() -> None:
+    arrivals = [(float(number), risky(number)) for number in range(60)]
+    nodes = [node(f"n{number}", cpu=50) for number in range(3)]
+
+    def fates(nodes: Sequence[Node], **rest: Any) -> dict[str, str]:
+        _, diary = simulate(nodes, arrivals, **rest)
+        return {who: what for _, what, who in diary.lines if what in ("Succeeded", "Failed")}
+
+    calm = fates(nodes, seed=7)
+    assert 10 < sum(fate == "Failed" for fate in calm.values()) < 40
+    assert fates(nodes[:1], seed=7) == calm  # another cluster
+    assert fates(nodes, seed=7, faults=[Fault(20, "n0", "cordon", 30), Fault(50, "n1", "cordon")]) == calm
+    assert fates(nodes, seed=8) != calm
 
 
 @pytest.mark.parametrize("seed", [3])

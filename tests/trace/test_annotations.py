@@ -60,7 +60,7 @@ def test_any_text_is_a_duration_or_a_value_error(text: str) -> None:
 
 
 def test_annotations_of_a_pod() -> None:
-    thing = pod("a", annotations={"fairway.dev/duration": "5m"})
+    thing = pod("a", annotations={"fairway.dev/duration": "5m", "fairway.dev/exit-code": "137"})
     assert seconds_annotation(thing, "fairway.dev/duration") == 300
     assert seconds_annotation(thing, "fairway.dev/arrival") is None
     assert check_annotations(thing) == []
@@ -73,6 +73,10 @@ def test_annotations_of_a_pod() -> None:
         ("fairway.dev/arrival", "-3"),
         ("fairway.dev/fail-probability", "2"),
         ("fairway.dev/fail-probability", "often"),
+        ("fairway.dev/exit-code", "0"),
+        ("fairway.dev/exit-code", "256"),
+        ("fairway.dev/exit-code", "-1"),
+        ("fairway.dev/exit-code", "٣"),
     ],
 )
 def test_wrong_annotations_are_named(key: str, text: str) -> None:

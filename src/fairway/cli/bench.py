@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
+from click.core import ParameterSource
 
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.output import Column, emit, output_option, progress
@@ -53,7 +54,8 @@ Examples:
 
 Measure the decision loop: for every pod, decide where it goes and put it there.
 
-CASE is a corpus file (.jsonl, .jsonl.gz); every case in it is run, or those named with --case. Without CASE a cluster
+CASE is a corpus file (.jsonl, .jsonl.gz); every case in it is run, or those named with --case, each pod with the
+profile that its schedulerName names. Without CASE a cluster
 is made up: nodes of three sizes (32, 48, 64 CPU with 4Gi each, 110 pods) in 10 zones, and pods of a mix:
 
 \b
@@ -112,6 +114,9 @@ def bench(
         row = {"workload": mix, "mix": mix, **shared, **values}
         emit([row], COLUMNS, output, document=row)
         return
+    for option in ("nodes", "pods", "mix"):
+        if ctx.get_parameter_source(option) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{option} is for a cluster that is made up; {case} says what there is", ctx)
     rows = [
         {"workload": name, **shared, **values} for name, values in _bench_file(case, wanted, sampling, repeat, seed)
     ]

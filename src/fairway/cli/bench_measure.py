@@ -12,7 +12,7 @@ import gc
 import resource
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter  # noqa: TID251 - this is what measuring is
 from typing import Any
@@ -75,12 +75,14 @@ def measure(
         chosen = default_configuration(REGISTRY)
     else:
         chosen = decode_configuration(config, f"{source}, config", REGISTRY)
-    profile = Profile(chosen.profiles[0], cluster, sampling=sampling, seed=seed)
+    profiles = {one.scheduler_name: Profile(one, cluster, sampling=sampling, seed=seed) for one in chosen.profiles}
+    tasks = [(_profile_of(pod, profiles, source), pod) for pod in incoming]
+    first_tasks = [(_profile_of(pod, profiles, source), pod) for pod in strangers]
     gc.collect()
     gc.freeze()
     try:
-        latencies, scheduled = _decide_all(profile, incoming, advance)
-        first = [_time_decision(profile, pod) for pod in strangers]
+        latencies, scheduled = _decide_all(tasks, advance)
+        first = [_time_decision(profile, pod) for profile, pod in first_tasks]
     finally:
         gc.unfreeze()
     return Measurement(
@@ -117,13 +119,22 @@ def _pod(data: bytes, source: str) -> Pod:
     return pod
 
 
+def _profile_of(pod: Pod, profiles: Mapping[str, Profile], source: str) -> Profile:
+    """Who decides about the pod; nobody would wait for a scheduler that is not there."""
+    name = pod.spec.scheduler_name
+    if name not in profiles:
+        words = f"{name} is no profile of the configuration; there are: {', '.join(profiles)}"
+        raise DecodeError(words, source=source, subject=f"Pod {pod.key}", field="spec.schedulerName")
+    return profiles[name]
+
+
 def _decide_all(
-    profile: Profile, pods: Sequence[Pod], advance: Callable[[float], None] | None
+    tasks: Sequence[tuple[Profile, Pod]], advance: Callable[[float], None] | None
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], int]:
     """The loop that is measured. A pod that fits nowhere stays out; its (slower) failure is measured too."""
-    latencies = np.zeros(len(pods))  # (num_pods,)
+    latencies = np.zeros(len(tasks))  # (num_pods,)
     scheduled = 0
-    for number, pod in enumerate(pods):
+    for number, (profile, pod) in enumerate(tasks):
         begun = perf_counter()
         decision = profile.decide(pod)
         if decision.outcome is Outcome.SCHEDULED and profile.assume(decision) is None:

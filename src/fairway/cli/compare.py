@@ -18,6 +18,7 @@ import click
 from fairway.cli.compare_options import change_options
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.main import NO, CommandError
+from fairway.cli.order_options import Wanted, is_order_scenario, order_options, refuse_order_options, refuse_others
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress
 
 if TYPE_CHECKING:
@@ -32,12 +33,16 @@ Examples:
   fairway compare day.yaml --profile default --profile packed --seeds 5
   fairway compare default.duckdb packed.duckdb --html report.html
   fairway compare day.yaml --profile default --profile new.yaml --fail-if 'wait_p95>+5%'
+  fairway compare examples/openb/demo.yaml           GPU sharing policies, by how much they leave unallocated
 
 Compare policies: metrics side by side, what changed against the first one, and the first different decision.
 
 Give recorded RUNS, or one SCENARIO: then each profile (without --profile: all of them) is run with each seed, in
 parallel. With several seeds, ± is the standard deviation over them. --fail-if makes the exit code 3: 'wait_p95>+5%' is
 a change against the first policy, 'pods_waiting>0' a value.
+
+An OrderScenario (docs/openb.md) runs policies × traces × seeds of GPU sharing experiments into a folder, --save; what
+is there already is not run again.
 """
 
 MAGIC: Final = b"DUCK"  # in a DuckDB file, after a checksum of 8 bytes
@@ -46,6 +51,7 @@ MAGIC: Final = b"DUCK"  # in a DuckDB file, after a checksum of 8 bytes
 @click.command(cls=Command, help=HELP, context_settings=CONTEXT)
 @click.argument("sources", nargs=-1, required=True, type=click.Path(), metavar="RUN...|SCENARIO")
 @change_options
+@order_options
 @click.option("--seeds", type=click.IntRange(1, 10_000), metavar="N", help="So many seeds, counted up from the first.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many processes.  [default: CPUs]")
 @click.option("--fail-if", "conditions", multiple=True, metavar="CONDITION", help="Exit with 3 if this comes true.")
@@ -62,14 +68,24 @@ def compare(
     html: str | None,
     save: str | None,
     output: str,
+    traces: Sequence[str],
+    openb: str | None,
+    expected: str | None,
     **changes: Any,
 ) -> int:
     """Compare policies; see HELP."""
     from fairway.cli.compare_gate import parse_gate
 
-    gates = [parse_gate(text) for text in conditions]
     if html is not None and not Path(html).parent.is_dir():
         raise CommandError(f"--html {html}: there is no directory {Path(html).parent}", "make it, or name another")
+    wanted = Wanted(profiles, traces, changes["seed"], seeds, openb, expected, save, html, jobs, output)
+    if len(sources) == 1 and not _is_run(sources[0]) and is_order_scenario(sources[0]):
+        refuse_others({**changes, "fail_if": conditions})
+        from fairway.cli.order_experiment import compare_in_order
+
+        return compare_in_order(sources[0], wanted)
+    refuse_order_options(wanted)
+    gates = [parse_gate(text) for text in conditions]
     if len(sources) > 1 or _is_run(sources[0]):
         of_scenario = {**changes, "profile": profiles, "seeds": seeds, "save": save, "jobs": jobs}
         for name, value in of_scenario.items():

@@ -6,7 +6,8 @@ In: the arguments of the command line. Out: a `Scenario` with the policies among
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,7 @@ from fairway.cli.main import CommandError
 if TYPE_CHECKING:
     from fairway.sim.scenario import Scenario
 
-__all__ = ["change_options", "num_cpus", "read_scenario", "run_path", "with_policies"]
+__all__ = ["change_options", "change_words", "num_cpus", "read_scenario", "run_path", "with_policies"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,6 +37,7 @@ OPTIONS = (
     click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Another seed of all chance."),
     click.option("--until", metavar="TIME", help="Stop at that virtual time, such as 12h."),
     click.option("--strict", is_flag=True, help="Input that makes no sense is an error, not skipped."),
+    click.option("--plugin-times", is_flag=True, help="Measure what each plugin takes, for status --plugins; slower."),
 )
 
 
@@ -46,6 +48,20 @@ def change_options(command: F) -> F:
     return command
 
 
+def change_words(changes: Mapping[str, Any]) -> str:
+    """The options as they were given, to be shown in a hint; each with a space before it."""
+    words = []
+    for name, value in changes.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif isinstance(value, tuple | list):
+            words += [word for one in value for word in (option, shlex.quote(str(one)))]
+        elif value is not None and value is not False:
+            words += [option, shlex.quote(str(value))]
+    return "".join(f" {word}" for word in words)
+
+
 def read_scenario(
     path: str | None,
     *,
@@ -54,6 +70,7 @@ def read_scenario(
     seed: int | None = None,
     until: str | None = None,
     strict: bool = False,
+    plugin_times: bool = False,
 ) -> Scenario:
     """The scenario as the options want it; without a file, nothing but the options."""
     from fairway.sim.scenario import decode_scenario, load_scenario
@@ -72,6 +89,7 @@ def read_scenario(
         "seed": seed,
         "until": until,
         "strict": strict or None,
+        "plugin_times": plugin_times or None,
     }
     return scenario.with_overrides(**wanted)
 

@@ -28,11 +28,16 @@ SHOWN: Final = (
     "wait_mean",
     "wait_p50",
     "wait_p95",
+    "wait_p99",
     "wait_max",
     "slowdown_mean",
     "slowdown_p95",
     "utilisation_{}",
     "fragmentation_{}",
+    "gpu_allocated",
+    "gpu_allocated_peak",
+    "gpu_fragmentation_rate",
+    "gpu_fragmentation_ratio",
     "imbalance_{}_std",
     "nodes_used_mean",
     "nodes_used_peak",
@@ -44,7 +49,13 @@ SHOWN: Final = (
 )
 """What a table shows unless all is asked for, by the name of its definition."""
 
-IF_ANY: Final = ("pods_evicted", "pods_failed")  # a row of zeros says nothing
+SHARED: Final = ("alibabacloud.com/gpu-count", "alibabacloud.com/gpu-milli")  # pods ask for them by annotation
+IF_ANY: Final = (
+    "pods_evicted",
+    "pods_failed",
+    *(f"utilisation_{name}" for name in SHARED),
+    *(f"imbalance_{name}_std" for name in SHARED),
+)  # a row of zeros says nothing
 SHARE: Final = "share"
 NEGLIGIBLE: Final = 0.005  # would be printed as 0.00
 

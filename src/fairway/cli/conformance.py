@@ -1,8 +1,9 @@
-"""`fairway conformance`: does the engine decide as kube-scheduler did?
+"""`fairway conformance`: does the engine decide as kube-scheduler did, and place GPUs as was published?
 
 In: files of recorded decisions (`corpus` reads them, `corpus_run` runs them). Out: a table of cases, pods and pods that
 came out otherwise, by focus; on request the first differences in detail. Exit code 0: all match; 3: some do not.
-Cases are independent of one another, so they are spread over all cores.
+Cases are independent of one another, so they are spread over all cores. With `--openb`, the published results of GPU
+policies are checked instead, by `openb_conformance`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ Examples:
   fairway conformance tests/conformance/corpus           every focus, all cores
   fairway conformance mixed.jsonl.gz --show 3            the first three mismatches in detail
   fairway conformance corpus/ --case mixed-00012 -o json
+  fairway conformance --openb openb/ --expected openb-expected/   the published results of GPU policies
 
 Compare Fairway's decisions with those recorded from kube-scheduler.
 
@@ -44,13 +46,19 @@ CORPUS is a file of cases (.jsonl, .jsonl.gz; one a line) or a directory of such
 compared: which nodes fit and why others do not, every plugin's score on every node, the choice, messages, volumes,
 preemption. A focus is the plugin, or the subject, that a case was made for.
 
+With --openb DATA and --expected DIR, every run (trace, policy, seed) that tables (allo, frag, frag_ratio) or placement
+files under DIR speak of is made from the openb trace under DATA: tables have to agree within 0.01 percentage points,
+placements pod by pod and device by device, and for Random the means over seeds within 0.3 points.
+
 \b
-Exit codes: 0 all match; 3 some do not; 1 a file cannot be read.
+Exit codes: 0 all match; 3 some do not, or could not be run; 1 a file cannot be read.
 """
 
 
 @click.command(cls=Command, help=HELP, context_settings=CONTEXT)
-@click.argument("corpus", nargs=-1, required=True, type=click.Path(exists=True))
+@click.argument("corpus", nargs=-1, type=click.Path(exists=True))
+@click.option("--openb", metavar="DATA", type=click.Path(), help="The openb trace: check GPU policies instead.")
+@click.option("--expected", metavar="DIR", type=click.Path(), help="With --openb: the published results.")
 @click.option(
     "--show", type=click.IntRange(min=0), default=0, metavar="N", help="Print the first N mismatches in detail."
 )
@@ -66,9 +74,25 @@ Exit codes: 0 all match; 3 some do not; 1 a file cannot be read.
 @output_option
 @click.pass_context
 def conformance(
-    ctx: click.Context, corpus: Sequence[str], show: int, wanted: Sequence[str], jobs: int, output: str
+    ctx: click.Context,
+    corpus: Sequence[str],
+    *,
+    openb: str | None,
+    expected: str | None,
+    show: int,
+    wanted: Sequence[str],
+    jobs: int,
+    output: str,
 ) -> None:
-    """Run a corpus; see HELP."""
+    """Run a corpus, or the published experiments; see HELP."""
+    if openb is not None or expected is not None:
+        if openb is None or expected is None or corpus or wanted:
+            raise click.UsageError("give --openb DATA and --expected DIR together, without CORPUS and --case")
+        from fairway.cli.openb_conformance import check_openb
+
+        ctx.exit(check_openb(openb, expected, jobs, show, output))
+    if not corpus:
+        raise click.UsageError("Missing argument 'CORPUS...'.")
     lines = _lines(corpus, wanted)
     results = []
     with progress("comparing", sum(len(line.data) for line in lines)) as advance:

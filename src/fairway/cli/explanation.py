@@ -49,6 +49,7 @@ class Explanation:
         self.inspection = Inspection(pod, self.num_nodes)
         self.funnel: tuple[Step, ...] = ()
         self.amounts: dict[str, list[Amount]] = {}  # by node
+        self.words: dict[str, dict[str, tuple[str, ...]]] = {}  # what lies behind scores: plugin -> node -> lines
         self.fixes: list[Fix] = []
         profile = trial.profile_of(pod)
         if profile is not None:
@@ -59,6 +60,7 @@ class Explanation:
 
     def _look(self, profile: Profile) -> None:
         self.inspection = profile.inspect(self.pod)
+        self.words = profile.score_words(self.pod)
         pod_class = profile.classify(self.pod)
         self.funnel = make_funnel(profile, pod_class, self.inspection.diagnosis)
         table = self.cluster.nodes
@@ -113,6 +115,11 @@ class Explanation:
             )
         return rows
 
+    def _score_reasons(self, node: str) -> dict[str, Any]:
+        """What plugins say about their scores of a node, where any of them has words for that."""
+        words = {plugin: list(by_node[node]) for plugin, by_node in self.words.items() if node in by_node}
+        return {"scoreReasons": words} if words else {}
+
     def document(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
         """Everything, with these of the nodes' rows."""
         verdict, decision = self.verdict, self.verdict.decision
@@ -144,6 +151,7 @@ class Explanation:
                 {
                     **{key: row[key] for key in ("node", "fits", "total", "plugin", "reasons")},
                     "scores": {plugin: by[row["node"]] for plugin, by in scores.items() if row["fits"]},
+                    **self._score_reasons(row["node"]),
                     "resources": [
                         {"name": one.resource, "needed": one.needed, "free": one.free, "allocatable": one.allocatable}
                         for one in self.amounts.get(row["node"], ())

@@ -32,7 +32,7 @@ def answer_lines(about: Explanation, all_nodes: bool) -> list[str]:
     if about.funnel or about.inspection.feasible:
         lines += ["", *funnel_lines(about.funnel, about.num_nodes)]
     if verdict.result == "scheduled" and len(about.inspection.totals) > 1:
-        lines += ["", *_score_lines(about, all_nodes)]
+        lines += ["", *_score_lines(about, all_nodes), *_reason_lines(about, verdict.node)]
     elif verdict.result == "preempts":
         lines += ["", *_candidate_lines(about, all_nodes)]
     elif verdict.result == "unschedulable":
@@ -46,7 +46,7 @@ def node_lines(about: Explanation, node: str) -> list[str]:
     if row["fits"]:
         lines = [f"{about.pod.key} fits on {node}{' · it goes there' if node == about.verdict.node else ''}"]
         if row["scores"]:
-            lines += ["", *_comparison_lines(about, node)]
+            lines += ["", *_comparison_lines(about, node), *_reason_lines(about, node)]
     else:
         lines = [f"{about.pod.key} does not fit on {node} · {row['plugin']}: {', '.join(row['reasons'])}"]
     amounts = []
@@ -160,6 +160,15 @@ def _comparison_lines(about: Explanation, node: str) -> list[str]:
         if by_node[node] or by_node.get(chosen)
     ]
     return _indented(rows, columns)
+
+
+def _reason_lines(about: Explanation, node: str) -> list[str]:
+    """What plugins say about their score of a node."""
+    lines = []
+    for plugin, by_node in about.words.items():
+        if words := by_node.get(node):
+            lines += [f"  {plugin_text(plugin)} on {node}: {words[0]}", *(f"    {line}" for line in words[1:])]
+    return lines
 
 
 def _indented(rows: list[dict[str, Any]], columns: list[Column]) -> list[str]:

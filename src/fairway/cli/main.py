@@ -22,6 +22,8 @@ __all__ = ["CommandError", "fairway", "main"]
 
 FAILED, USAGE, NO, UNREACHABLE, INTERRUPTED = 1, 2, 3, 4, 130
 DEBUG: Final = "FAIRWAY_DEBUG"
+CANNOT_READ: Final = "cannot be read"
+CHECK_PATH: Final = "check the path and its permissions"
 
 
 class Entry(NamedTuple):
@@ -35,9 +37,12 @@ class Entry(NamedTuple):
 COMMANDS: Final[dict[str, Entry]] = {
     "sim": Entry("fairway.cli.sim", "sim", "What would this policy do?"),
     "compare": Entry("fairway.cli.compare", "compare", "Which is better, where do they differ?"),
+    "run": Entry("fairway.cli.run", "run", "Schedule a cluster's pods, for real."),
+    "record": Entry("fairway.cli.record", "record", "Keep what a cluster does, whatever schedules it."),
     "try": Entry("fairway.cli.try_", "try_command", "Would it fit, where, and how many?"),
     "why": Entry("fairway.cli.why", "why", "Why here, why not there, what would fix it?"),
-    "status": Entry("fairway.cli.status", "status", "What is free, who waits?"),
+    "status": Entry("fairway.cli.status", "status", "What is free, who waits, where does the time go?"),
+    "export": Entry("fairway.cli.export", "export", "A run for other tools: Parquet, CSV, a Perfetto trace."),
     "topology": Entry("fairway.cli.topology", "topology", "Racks and servers for nodes, as labels in manifests."),
     "conformance": Entry("fairway.cli.conformance", "conformance", "Is it exact? Compare with recorded decisions."),
     "bench": Entry("fairway.cli.bench", "bench", "Is it fast? Decisions per second, latency, memory."),
@@ -152,11 +157,11 @@ def _report(error: Exception) -> int:
         case DecodeError():
             _complain(str(error), _decode_hint(error))
         case ConfigError():
-            _complain(str(error), "correct the fields named above; the rest of the file is understood")
+            _complain(str(error), _config_hint(error))
         case PluginError():
             _complain(str(error), f"mend the plugin; {DEBUG}=1 shows where it happened")
         case OSError() if error.filename is not None:
-            _complain(f"{error.filename}: {error.strerror}", "check the path and its permissions")
+            _complain(f"{error.filename}: {error.strerror}", CHECK_PATH)
         case MemoryError():
             _complain("out of memory", "use a smaller input, or a machine with more memory")
         case _:
@@ -167,7 +172,25 @@ def _report(error: Exception) -> int:
     return FAILED
 
 
+def _config_hint(error: Any) -> str:
+    """About the file where all of it is wrong, about fields where some are."""
+    problems = error.problems
+    if any(problem.path and not _is_of_another_kind(problem) for problem in problems):
+        return "correct the fields named above; the rest of the file is understood"
+    if any(CANNOT_READ in problem.text for problem in problems):
+        return CHECK_PATH
+    if any("not YAML" in problem.text or "not JSON" in problem.text for problem in problems):
+        return "correct the text there, or name the file that was meant"
+    return "name the file that was meant, or correct this one"
+
+
+def _is_of_another_kind(problem: Any) -> bool:
+    return problem.path in ("apiVersion", "kind") and "is not supported" in problem.text
+
+
 def _decode_hint(error: Any) -> str:
+    if CANNOT_READ in str(error):
+        return CHECK_PATH
     kind = error.subject.split(" ")[0].lower()
     if not kind or not error.field:
         return "correct the input named above and run the command again"

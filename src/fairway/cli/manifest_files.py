@@ -78,7 +78,8 @@ def load_manifests(files: Sequence[str], cluster_files: Sequence[str], there: Se
     wanted = [_checked(thing, source, nodes) for thing, source in _unowned(asked, notes)]
     if not asked:
         hint = "a pod, or something that makes pods: Deployment, StatefulSet, Job, DaemonSet, ..."
-        raise CommandError(f"nothing to place in {', '.join(files)}", f"give with -f {hint}")
+        what = f"nothing to place in {', '.join(files)}{_instead(kept, others)}"
+        raise CommandError(what, f"give with -f {hint}")
     if sum(one.num_pods for one in wanted) > MAX_PODS:
         raise CommandError(f"more than {MAX_PODS} pods are too many to try", "try fewer replicas, or use --copies")
     notes += _notes(objects, wanted, nodes, [*passed_over, *others])
@@ -151,6 +152,15 @@ def _checked(thing: Pod | Controller, source: Source, nodes: Sequence[Node]) -> 
             problem = f"does not match the labels of its own pods, {labels or 'none'}"
             raise DecodeError(problem, source=source, subject=wanted.title, field="spec.selector")
     return wanted
+
+
+def _instead(kept: Sequence[Loaded], others: Sequence[Skipped]) -> str:
+    """What the files have that can not be placed, by kind; kinds that nobody here knows are named as such."""
+    known = Counter(one.object.kind for one in kept)
+    unknown = Counter(one.kind for one in others)
+    parts = [f"{count} {kind}" for kind, count in sorted(known.items())]
+    parts += [f"{count} {kind} (not a kind that makes pods here)" for kind, count in sorted(unknown.items())]
+    return f": found {', '.join(parts)}" if parts else ": found nothing at all"
 
 
 def _complain_about_nodes(files: Sequence[str], cluster_files: Sequence[str]) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairway.cli.compare_options import change_options
+from fairway.cli.compare_options import change_options, change_words
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option
 
@@ -31,6 +31,7 @@ Examples:
   fairway sim day.yaml --nodes 800 --until 12h --save day.duckdb
   fairway sim --nodes nodes.yaml --workload pods.yaml           without a scenario file
   fairway sim day.yaml --print-scenario                         with everything that was left open
+  fairway sim --replay day.duckdb                               does it come out the same again?
 
 Simulate a cluster: what runs where, who waits and for how long.
 
@@ -53,6 +54,9 @@ NUM_PROBLEMS = 5
 @click.argument("scenario", required=False, type=click.Path())
 @change_options
 @click.option("--save", metavar="RUN", type=click.Path(), help="Keep the run in this file.")
+@click.option(
+    "--replay", "replayed", metavar="RUN", type=click.Path(), help="Run a saved run again: is every decision the same?"
+)
 @click.option("--print-scenario", is_flag=True, help="Print the completed scenario, run nothing.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many policies at a time.  [default: CPUs]")
 @output_option
@@ -61,12 +65,22 @@ def sim(
     *,
     profiles: Sequence[str],
     save: str | None,
+    replayed: str | None,
     print_scenario: bool,
     jobs: int | None,
     output: str,
     **changes: Any,
-) -> None:
+) -> int:
     """Run a scenario; see HELP."""
+    if replayed is not None:
+        from fairway.cli.replay import replay
+
+        others = {"SCENARIO": scenario, "--profile": profiles, "--save": save, "--print-scenario": print_scenario}
+        others |= {f"--{name.replace('_', '-')}": value for name, value in changes.items()}
+        given = [name for name, value in others.items() if value not in (None, False, ())]
+        if given:
+            raise click.UsageError(f"--replay takes all from the run; leave out {', '.join(given)}")
+        return replay(replayed, output)
     from fairway.cli.compare_jobs import Job, run_jobs
     from fairway.cli.compare_options import num_cpus, read_scenario, run_path, with_policies
 
@@ -74,7 +88,7 @@ def sim(
     wanted, names = with_policies(wanted, profiles or ("default",))
     if print_scenario:
         _print_scenario(wanted, names, output)
-        return
+        return 0
     with tempfile.TemporaryDirectory(prefix="fairway-") as folder:
         path = save or str(Path(folder) / "run.duckdb")
         paths = {name: path if len(names) == 1 else run_path(path, name, None) for name in names}
@@ -89,8 +103,9 @@ def sim(
         else:
             _show(wanted, finished[0], output, save)
     if not is_structured(output):
-        for line in _next_lines(scenario, wanted, profiles, save, finished):
+        for line in _next_lines(scenario, changes, wanted, profiles, save, finished):
             narrate(f"→ {line}")
+    return 0
 
 
 def _print_scenario(scenario: Scenario, names: Sequence[str], output: str) -> None:
@@ -166,24 +181,37 @@ def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> 
 
 
 def _next_lines(
-    path: str | None, scenario: Scenario, given: Sequence[str], save: str | None, finished: Sequence[Finished]
+    path: str | None,
+    changes: Mapping[str, Any],
+    scenario: Scenario,
+    given: Sequence[str],
+    save: str | None,
+    finished: Sequence[Finished],
 ) -> list[str]:
-    """Three lines on what to try next; `given` are the policies as they were written."""
-    source = shlex.quote(path) if path is not None else "SCENARIO"
+    """Three lines on what to try next; `changes` and `given` are options and policies as they were written."""
     chosen = _profile_options(given)
+    source = _source(path, changes)
     if save is None:
-        first = f"fairway sim {source}{chosen} --save run.duckdb", "keep every decision, then ask why"
+        first = f"fairway sim{source}{chosen} --save run.duckdb", "keep every decision, then ask why"
     else:
         file = finished[0].path
         first = f"fairway why {_slowest_pod(file)} --run {shlex.quote(file)}", "the pod that waited longest"
     others = [name for name in scenario.profile_names if name not in given]
-    compared = given if len(given) > 1 else [*given, *others, "FILE"][:2]
-    second = f"fairway compare {source}{_profile_options(compared)} --seeds 5 --html report.html", "better, or luck?"
+    compared = _profile_options(given if len(given) > 1 else [*given, *others, "FILE"][:2])
+    second = f"fairway compare{source}{compared} --seeds 5 --html report.html", "better, or luck?"
+    if path is None:  # compare wants a file
+        second = f"fairway sim{source}{compared}", "is another policy better?"
     num_nodes = max(int(finished[0].metrics.nodes_used.peak * 0.9), 1)
-    third = f"fairway sim {source}{chosen} --nodes {num_nodes}", "would fewer nodes do?"
+    fewer = _source(path, {**changes, "nodes": (num_nodes,)})
+    third = f"fairway sim{fewer}{chosen}", "would fewer nodes do?"
     if not scenario.spec.cluster.nodes:
-        third = f"fairway sim {source}{chosen} --seed {scenario.seed + 1}", "another day of the same kind"
+        other = _source(path, {**changes, "seed": scenario.seed + 1})
+        third = f"fairway sim{other}{chosen}", "another day of the same kind"
     return [f"{command}   # {why}" for command, why in (first, second, third)]
+
+
+def _source(path: str | None, changes: Mapping[str, Any]) -> str:
+    return ("" if path is None else f" {shlex.quote(path)}") + change_words(changes)
 
 
 def _profile_options(names: Sequence[str]) -> str:

@@ -1,7 +1,8 @@
-"""`fairway status`: what is free, who waits?
+"""`fairway status`: what is free, who waits, where does the time go?
 
 In: a run and a time of it. Out: resources with what is held and what is free, pods that wait by reason, and, if asked
-for, every node or the nodes of each value of a label. Called by `fairway.cli.main`; `run_status` reads the run.
+for, every node, the nodes of each value of a label, or what each plugin took. Called by `fairway.cli.main`;
+`run_status` and `plugin_times` read the run.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import click
 
 from fairway.cli.amounts import amount_text, count_text, nodes_text
 from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_option
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, plain_table
 from fairway.cli.run_options import at_option, check_time, length_text, run_option, time_text
 
 if TYPE_CHECKING:
     from fairway.cli.run_status import NodeLoad, ResourceLoad, Status
+    from fairway.record import Run
 
 __all__ = ["status"]
 
@@ -27,11 +30,14 @@ Examples:
   fairway status --run day.duckdb --at 12h                      at noon: what is free, who waits?
   fairway status --run day.duckdb --at 00:14:09 --nodes         and on every node?
   fairway status --run day.duckdb --by topology.kubernetes.io/zone
+  fairway status --run day.duckdb --plugins                     where does the schedulers' time go?
   fairway status --run day.duckdb -o json
+  fairway status --live                                         the cluster of the current context, now
 
 Show how the cluster of a run stood at one time, the end unless --at says otherwise. What is held counts from binding
 on. Only ready nodes count towards what there is; FREE ON ONE NODE is the largest piece that a pod could get. A waiting
-pod counts once, for the reason that refused most nodes at its last attempt.
+pod counts once, for the reason that refused most nodes at its last attempt. --plugins needs a run that was recorded
+with --plugin-times; a plugin's time does not include that of others that it asks.
 """
 
 RESOURCE_COLUMNS = (
@@ -50,30 +56,66 @@ WAITING_COLUMNS = (
 )
 
 
-@click.command(name="status", cls=Command, help=HELP, context_settings=CONTEXT, short_help="What is free, who waits?")
+@click.command(
+    name="status",
+    cls=Command,
+    help=HELP,
+    context_settings=CONTEXT,
+    short_help="What is free, who waits, where does the time go?",
+)
 @run_option
 @at_option
+@live_options
+@scheduler_option
 @click.option("--nodes", "by_node", is_flag=True, help="Every node.")
 @click.option("--by", "label", metavar="LABEL", help="The nodes of each value of this label together.")
+@click.option("--plugins", is_flag=True, help="What each plugin took at each extension point, in CPU time.")
 @output_option
-def status(run_path: str | None, at: float | None, by_node: bool, label: str | None, output: str) -> None:
+def status(
+    *,
+    run_path: str | None,
+    at: float | None,
+    live: LiveCluster | None,
+    scheduler: str | None,
+    by_node: bool,
+    label: str | None,
+    plugins: bool,
+    output: str,
+) -> None:
     """See HELP, which is what users read."""
     from fairway.cli.run_status import read_status
     from fairway.record import Run
 
     context = click.get_current_context()
+    if scheduler is not None:
+        from fairway.cli.scheduler_api import show_queue
+
+        kubeconfig, name = live or (None, None)
+        show_queue(scheduler, kubeconfig, name, output)
+        return
+    refuse_live(live, run=run_path, at=at, plugins=plugins)
+    if by_node + (label is not None) + plugins > 1:
+        raise click.UsageError("--nodes, --by and --plugins exclude each other", context)
+    if live is not None:
+        _show_live(live, by_node, label, output)
+        return
     if run_path is None:
         raise click.UsageError("--run is missing: name a run that `fairway sim --save RUN` wrote", context)
-    if by_node and label is not None:
-        raise click.UsageError("--nodes and --by exclude each other", context)
     with Run.open(run_path) as run:
+        if plugins:
+            _show_plugins(run, check_time(run, at), output)
+            return
         found = read_status(run, check_time(run, at))
-        end, resources = run.end_seconds, [one for one in run.resources if _is_there(one, found)]
+        resources = [one for one in run.resources if _is_there(one, found)]
+        when = time_text(found.at) + (f" of {time_text(run.end_seconds)}" if found.at != run.end_seconds else "")
     rows, columns = _table(found, by_node, label, resources, exact=is_structured(output))
     if is_structured(output):
-        emit(rows, columns, output, _document(run_path, found, rows if by_node or label else None, label))
+        document = {"run": run_path, "atSeconds": found.at} | _document(
+            found, rows if by_node or label else None, label
+        )
+        emit(rows, columns, output, document)
         return
-    click.echo("\n".join(_summary_lines(found, end)))
+    click.echo("\n".join(_summary_lines(found, when)))
     if by_node or label is not None:
         click.echo()
         emit(rows, columns, output)
@@ -82,14 +124,56 @@ def status(run_path: str | None, at: float | None, by_node: bool, label: str | N
         narrate(f"→ fairway why {found.waiting[0].pod} {which}")
 
 
+def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str) -> None:
+    from time import time  # noqa: TID251 - how long pods have waited in a cluster that runs by the wall clock
+
+    from fairway.cli.live_read import live_objects, live_status
+
+    found = live_status(live_objects(live), time())
+    names = [one.resource for one in found.resources if one.resource != "pods"]
+    rows, columns = _table(found, by_node, label, names, exact=is_structured(output))
+    if is_structured(output):
+        document = {"context": live.context, "time": found.at} | _document(
+            found, rows if by_node or label else None, label
+        )
+        emit(rows, columns, output, document)
+        return
+    click.echo("\n".join(_summary_lines(found, live.context or "now")))
+    if by_node or label is not None:
+        click.echo()
+        emit(rows, columns, output)
+    if found.waiting:
+        narrate(f"→ fairway why {found.waiting[0].pod} {live.arguments}")
+
+
+def _show_plugins(run: Run, at: float, output: str) -> None:
+    from fairway.cli.plugin_times import COLUMNS, plugin_lines, plugin_rows, read_plugin_times
+
+    report = read_plugin_times(run, at)
+    if is_structured(output):
+        rows = plugin_rows(report)
+        document = {
+            "run": str(run.path),
+            "atSeconds": at,
+            "attempts": report.num_attempts,
+            "cpuSeconds": report.cpu_seconds,
+            "plugins": rows,
+        }
+        emit(rows, COLUMNS, output, document)
+        return
+    sentence, lines = plugin_lines(report)
+    click.echo(f"{sentence}\n")
+    emit(lines, COLUMNS, output)
+
+
 def _is_there(resource: str, found: Status) -> bool:
     return any(one.allocatable[resource] for one in found.nodes)
 
 
-def _summary_lines(found: Status, end: float) -> list[str]:
+def _summary_lines(found: Status, when: str) -> list[str]:
     ready = sum(one.is_ready for one in found.nodes)
     cordoned = sum(one.is_unschedulable for one in found.nodes)
-    parts = [time_text(found.at) + (f" of {time_text(end)}" if found.at != end else "")]
+    parts = [when]
     parts.append(nodes_text(len(found.nodes)))
     parts += [f"{count_text(len(found.nodes) - ready)} not ready"] if ready < len(found.nodes) else []
     parts += [f"{count_text(cordoned)} cordoned"] if cordoned else []
@@ -167,10 +251,8 @@ def _resource_document(one: ResourceLoad) -> dict[str, Any]:
     }
 
 
-def _document(path: str, found: Status, rows: list[dict[str, Any]] | None, label: str | None) -> dict[str, Any]:
+def _document(found: Status, rows: list[dict[str, Any]] | None, label: str | None) -> dict[str, Any]:
     document: dict[str, Any] = {
-        "run": path,
-        "atSeconds": found.at,
         "nodes": len(found.nodes),
         "ready": sum(one.is_ready for one in found.nodes),
         "cordoned": sum(one.is_unschedulable for one in found.nodes),

@@ -20,7 +20,7 @@ from fairway.cli.manifests import Manifests
 from fairway.cluster import Cluster, Event, Verb
 from fairway.cycle import Configuration, Decision, Outcome, Profile, default_configuration
 from fairway.cycle.config import load_configuration
-from fairway.model import Pod
+from fairway.model import Loaded, Pod
 from fairway.plugin import Wait
 from fairway.plugins.registry import REGISTRY
 
@@ -174,9 +174,11 @@ class Trial:
         return make_funnel(profile, decision.pod_class, decision.diagnosis)
 
 
-def open_trial(files: Sequence[str], cluster_files: Sequence[str], config: str | None, seed: int) -> Trial:
-    """Read the files and stop before the first pod."""
-    manifests = load_manifests(files, cluster_files)
+def open_trial(
+    files: Sequence[str], cluster_files: Sequence[str], config: str | None, seed: int, there: Sequence[Loaded] = ()
+) -> Trial:
+    """Read the files and stop before the first pod; what is `there` belongs to the cluster, too."""
+    manifests = load_manifests(files, cluster_files, there)
     configuration = default_configuration(REGISTRY) if config is None else read_configuration(config)
     return Trial(manifests, configuration, seed)
 

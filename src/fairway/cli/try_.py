@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from fairway.cli.help_text import Command
+from fairway.cli.live_options import LiveCluster, live_options, refuse_live
 from fairway.cli.main import FAILED, NO
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress
 from fairway.cli.run_options import at_option, run_option
@@ -77,6 +78,7 @@ class Copies(click.ParamType[int]):
 @trial_options
 @run_option
 @at_option
+@live_options
 @click.option(
     "--copies",
     type=Copies(),
@@ -92,12 +94,20 @@ def try_command(
     seed: int,
     run_path: str | None,
     at: float | None,
+    live: LiveCluster | None,
     copies: int | None,
     output: str,
 ) -> int:
     """See HELP, which is what users read."""
     need_files(files)
-    trial = _open(files, cluster_files, config, seed, run_path, at)
+    refuse_live(live, run=run_path, cluster=cluster_files)
+    if live is not None:
+        from fairway.cli.live_read import live_objects
+        from fairway.cli.trial import open_trial
+
+        trial, moment = open_trial(files, (), config, seed, live_objects(live)), f" {live.arguments}"
+    else:
+        trial, moment = _open(files, cluster_files, config, seed, run_path, at)
     for note in trial.manifests.notes:
         narrate(note)
     if copies is not None:
@@ -116,8 +126,8 @@ def try_command(
         _explain(verdicts, num_nodes)
         click.echo(f"\n{_summary(verdicts)}")
         failed = next((one.pod.key for one in verdicts if not one.is_placed and one.result != "ignored"), None)
-        if failed is not None and run_path is None:
-            narrate(f"→ fairway why {failed} {trial_arguments(files, cluster_files, config, seed)}")
+        if failed is not None:
+            narrate(f"→ fairway why {failed} {trial_arguments(files, cluster_files, config, seed)}{moment}")
     if any(verdict.result == "error" for verdict in verdicts):
         return FAILED
     return 0 if all(verdict.is_placed for verdict in verdicts) else NO
@@ -130,21 +140,18 @@ def _open(
     seed: int,
     run_path: str | None,
     at: float | None,
-) -> Trial:
-    """The trial on a cluster from files, or on that of a run."""
+) -> tuple[Trial, str]:
+    """The trial on a cluster from files, or on that of a run; and the options that name the run, for hints."""
     if run_path is None:
         from fairway.cli.trial import open_trial
 
         if at is not None:
             raise click.UsageError("--at needs --run", click.get_current_context())
-        return open_trial(files, cluster_files, config, seed)
-    from fairway.cli.run_options import check_time
-    from fairway.cli.run_trial import files_trial
-    from fairway.record import Run
+        return open_trial(files, cluster_files, config, seed), ""
+    from fairway.cli.run_trial import open_run_trial
 
     refuse_files("cluster")
-    with Run.open(run_path) as run:
-        return files_trial(run, check_time(run, at), files, config, seed)
+    return open_run_trial(run_path, at, files, config, seed)
 
 
 def _row(verdict: Verdict, num_nodes: int) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 In: the files of a trial and the name of one of its pods. The pods before it in the queue are placed first, so the
 answer is that of the moment at which `fairway try` came to it. Out: for a pod with a node the scores that decided,
 for one without the funnel of reasons and the changes that would let it fit. Exit code 0 if it gets a node, 3 if not.
-With `--run`, the pods are those of a run: `run_why` answers. Called by `fairway.cli.main`; the words are in
-`explanation`.
+With `--run`, the pods are those of a run, and `run_why` answers; or those of the files, on the run's cluster. Called by
+`fairway.cli.main`; the words are in `explanation`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairway.cli.help_text import Command
+from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_option
 from fairway.cli.main import FAILED, NO, USAGE, CommandError
 from fairway.cli.output import emit, is_structured, narrate, output_option
 from fairway.cli.run_options import at_option, run_option
@@ -23,6 +24,7 @@ from fairway.cli.trial_options import need_files, refuse_files, trial_arguments,
 
 if TYPE_CHECKING:
     from fairway.cli.controllers import Wanted
+    from fairway.cli.trial import Trial
     from fairway.model import Pod
 
 __all__ = ["why"]
@@ -34,12 +36,15 @@ Examples:
   fairway why web-0 -f web.yaml --cluster cluster.yaml               why there, or why nowhere?
   fairway why web-0 -f web.yaml --cluster cluster.yaml --node n1     and why not on n1?
   fairway why shop/web-0 -f web.yaml --cluster cluster.yaml --all-nodes
+  fairway why web-0 --context lab                                    why does it wait, in a live cluster?
   fairway why web-0 --run day.duckdb                                 what happened to it in a run?
   fairway why web-0 --run day.duckdb --attempt 3                     why did that fail?
+  fairway why web-0 -f web.yaml --run day.duckdb --at 14h            and a pod that was not in it?
 
 Explain what `fairway try` with the same files and options decides about one pod: POD is its name, with its namespace
 before a slash if there are several of that name. With --run: what became of a pod of that run, and why, on the cluster
-as it was when it got its node, at a time (--at) or at one of its attempts (--attempt).
+as it was when it got its node, at a time (--at) or at one of its attempts (--attempt). With --run and -f: a pod of the
+files, on the run's cluster at that time.
 
 The funnel shows how many nodes are left after each plugin and what was wrong with the others. Every fix that is
 proposed was tried: the number of nodes is what the scheduler found with that change.
@@ -54,6 +59,8 @@ Exit codes: 0 the pod gets a node; 3 it does not; 1 a file or a plugin is wrong;
 @trial_options
 @run_option
 @at_option
+@live_options
+@scheduler_option
 @click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="That attempt of the run to place the pod.")
 @click.option("--node", "node_name", metavar="NODE", help="Explain this node only.")
 @click.option("--all-nodes", is_flag=True, help="Give the reason, or the scores, of every node.")
@@ -67,6 +74,8 @@ def why(
     seed: int,
     run_path: str | None,
     at: float | None,
+    live: LiveCluster | None,
+    scheduler: str | None,
     attempt: int | None,
     node_name: str | None,
     all_nodes: bool,
@@ -75,25 +84,27 @@ def why(
     """See HELP, which is what users read."""
     _refuse_both({"--node": node_name is not None, "--all-nodes": all_nodes})
     _refuse_both({"--at": at is not None, "--attempt": attempt is not None})
-    if run_path is not None:
+    if scheduler is not None:
+        from fairway.cli.scheduler_api import explain_pod
+
+        kubeconfig, context = live or (None, None)
+        return explain_pod(scheduler, pod_name, kubeconfig, context, output)
+    if run_path is not None and not files:
         from fairway.cli.run_why import explain_run
 
         refuse_files("filename", "cluster", "config", "seed")
         return explain_run(
             run_path, pod_name, at=at, attempt=attempt, node_name=node_name, all_nodes=all_nodes, output=output
         )
-    if at is not None or attempt is not None:
-        raise click.UsageError("--at and --attempt need --run", click.get_current_context())
-    need_files(files)
     from fairway.cli.explanation import COLUMNS, Explanation
     from fairway.cli.explanation_text import answer_lines, node_lines
-    from fairway.cli.trial import open_trial
 
-    trial = open_trial(files, cluster_files, config, seed)
-    if node_name is not None and node_name not in trial.cluster.nodes.row_of:
-        raise CommandError(
-            f"there is no node {node_name}", f"there are: {_few(sorted(trial.cluster.nodes.row_of))}", USAGE
-        )
+    refuse_live(live, run=run_path, cluster=cluster_files, attempt=attempt, at=at)
+    if live is not None:
+        trial, moment = _open_live(live, pod_name, files, config, seed), f" {live.arguments}"
+    else:
+        trial, moment = _open(files, cluster_files, config, seed, run_path, at, attempt)
+    _check_node(trial, node_name)
     queue = trial.queue()
     place = _find(pod_name, queue)
     for pod, wanted in queue[:place]:
@@ -113,11 +124,56 @@ def why(
             click.echo()
             emit(rows, COLUMNS, "wide" if output == "wide" else "table")
         elif other := explanation.other_node():
-            options = trial_arguments(files, cluster_files, config, seed)
+            options = (trial_arguments(files, cluster_files, config, seed) + moment).lstrip()
             narrate(f"→ fairway why {explanation.pod.key} --node {other} {options}")
     if explanation.verdict.result == "error":
         return FAILED
     return 0 if explanation.verdict.is_placed else NO
+
+
+def _open(
+    files: Sequence[str],
+    cluster_files: Sequence[str],
+    config: str | None,
+    seed: int,
+    run_path: str | None,
+    at: float | None,
+    attempt: int | None,
+) -> tuple[Trial, str]:
+    """The trial of pods from files, on a cluster from files or on that of a run; and the options that name the run."""
+    context = click.get_current_context()
+    if run_path is None and (at is not None or attempt is not None):
+        raise click.UsageError("--at and --attempt need --run", context)
+    if attempt is not None:
+        raise click.UsageError("--attempt is for pods of the run, not for those of -f", context)
+    need_files(files)
+    if run_path is None:
+        from fairway.cli.trial import open_trial
+
+        return open_trial(files, cluster_files, config, seed), ""
+    from fairway.cli.run_trial import open_run_trial
+
+    refuse_files("cluster")
+    return open_run_trial(run_path, at, files, config, seed)
+
+
+def _open_live(live: LiveCluster, name: str, files: Sequence[str], config: str | None, seed: int) -> Trial:
+    """A trial on a live cluster: of one of its own pods, as if it had no node, or of pods from files."""
+    from fairway.cli.live_read import live_objects, pod_trial
+    from fairway.cli.trial import open_trial
+
+    if files:
+        return open_trial(files, (), config, seed, live_objects(live))
+    trial, node = pod_trial(live_objects(live), name, config, seed)
+    if node:
+        narrate(f"it is on {node}; this is how it would be decided now")
+    return trial
+
+
+def _check_node(trial: Trial, name: str | None) -> None:
+    known = trial.cluster.nodes.row_of
+    if name is not None and name not in known:
+        raise CommandError(f"there is no node {name}", f"there are: {_few(sorted(known))}", USAGE)
 
 
 def _refuse_both(given: dict[str, bool]) -> None:

@@ -4,14 +4,18 @@
 we only try. Everything else here is a table that it keeps. See each module for one table.
 """
 
-from fairway.cluster.cluster import Aspect, Cluster, Versions
+from fairway.cluster.aspects import Aspect, Versions
+from fairway.cluster.cluster import Cluster
 from fairway.cluster.counters import Counter, Counters, Requirement
+from fairway.cluster.devices import DeviceTable, default_choice
 from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
+from fairway.cluster.fragmentation import Cause, Fragmentation
 from fairway.cluster.journal import Journal
 from fairway.cluster.nodes import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, NodeTable
 from fairway.cluster.pod_class import HostPort, LabelSet, PodClass
 from fairway.cluster.pods import Placed, PodTable
 from fairway.cluster.terms import Kind, Term
+from fairway.cluster.typical_pods import Shape, TypicalPods
 from fairway.cluster.view import Nodes, Rows
 
 __all__ = [
@@ -21,12 +25,15 @@ __all__ = [
     "PODS",
     "Action",
     "Aspect",
+    "Cause",
     "Change",
     "Cluster",
     "ClusterEvent",
     "Counter",
     "Counters",
+    "DeviceTable",
     "Event",
+    "Fragmentation",
     "HostPort",
     "Journal",
     "Kind",
@@ -39,7 +46,10 @@ __all__ = [
     "Requirement",
     "Resource",
     "Rows",
+    "Shape",
     "Term",
+    "TypicalPods",
     "Verb",
     "Versions",
+    "default_choice",
 ]

@@ -12,6 +12,9 @@ from fairway.cluster.events import Action, ClusterEvent, Resource
 from fairway.model import Node, NodeStatus, Pod
 from fairway.model.requests import pod_requests
 
+ASSIGNED_UPDATE = ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE)
+UNSCHEDULED_UPDATE = ClusterEvent(Resource.UNSCHEDULED_POD, Action.UPDATE)
+
 
 def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
     """The scheduling-relevant differences between two versions of a node; none if there are none."""
@@ -50,6 +53,8 @@ def is_heartbeat(old: Node, new: Node) -> bool:
 
 def pod_changes(old: Pod, new: Pod) -> list[ClusterEvent]:
     """The same for a pod; a change of no known kind is a plain update."""
+    if _is_like(old, new):
+        return [ASSIGNED_UPDATE if new.spec.node_name else UNSCHEDULED_UPDATE]
     actions = []
     if old.metadata.labels != new.metadata.labels:
         actions.append(Action.UPDATE_POD_LABEL)
@@ -66,6 +71,20 @@ def pod_changes(old: Pod, new: Pod) -> list[ClusterEvent]:
         actions.append(Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     resource = Resource.ASSIGNED_POD if new.spec.node_name else Resource.UNSCHEDULED_POD
     return [ClusterEvent(resource, action) for action in actions or [Action.UPDATE]]
+
+
+def _is_like(old: Pod, new: Pod) -> bool:
+    """Are they the same in all that is looked at here? So it is with most updates, and quickly seen."""
+    before, after = old.status, new.status
+    return (
+        old.spec is new.spec
+        and old.metadata.labels is new.metadata.labels
+        and before.container_statuses is after.container_statuses
+        and before.init_container_statuses is after.init_container_statuses
+        and before.resources is after.resources
+        and before.resource_claim_statuses is after.resource_claim_statuses
+        and before.extended_resource_claim_status is after.extended_resource_claim_status
+    )
 
 
 def _is_scaled_down(old: Pod, new: Pod) -> bool:

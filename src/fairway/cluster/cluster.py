@@ -9,22 +9,26 @@ Single-threaded; nothing is ever copied.
 from __future__ import annotations
 
 import contextlib
-import enum
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 
+from fairway.cluster.aspects import Versions
 from fairway.cluster.changes import is_heartbeat, node_changes, pod_changes
 from fairway.cluster.counters import Counters
+from fairway.cluster.devices import DeviceTable
 from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
-from fairway.cluster.journal import Journal
+from fairway.cluster.fragmentation import Fragmentation
+from fairway.cluster.journal import Journal, LatestJournal
+from fairway.cluster.known_classes import KnownClasses, keeps_class
 from fairway.cluster.nodes import NodeTable
 from fairway.cluster.nominations import Nominations
+from fairway.cluster.orphans import Orphan, Orphans
 from fairway.cluster.pod_class import HostPort, PodClass, PodClasses, class_key
 from fairway.cluster.pods import Placed, PodTable
 from fairway.cluster.ports import PortTable
 from fairway.cluster.storage import STORAGE_KINDS, Storage
+from fairway.cluster.typical_pods import Shape, TypicalPods
 from fairway.cluster.view import Nodes
 from fairway.cluster.workloads import Workloads
 from fairway.model import (
@@ -42,34 +46,10 @@ from fairway.model import (
     Service,
     StatefulSet,
 )
+from fairway.model.device_need import GPU_INDEX, pinned_devices
 
-
-class Aspect(enum.IntFlag):
-    """A part of the cluster's state that an answer may depend on."""
-
-    NODE = enum.auto()  # the node objects themselves: labels, taints, allocatable, images
-    PODS = enum.auto()  # what runs on the rows
-    STORAGE = enum.auto()  # volumes, claims, classes, CSI objects
-    WORKLOADS = enum.auto()  # services and controllers
-    NAMESPACES = enum.auto()  # namespaces and their labels
-
-
-class Versions:
-    """Counts changes of the aspects that have no rows; rows have journals."""
-
-    __slots__ = ("namespaces", "storage", "workloads")
-
-    def __init__(self) -> None:
-        self.storage = 0
-        self.workloads = 0
-        self.namespaces = 0
-
-
-class Orphan(NamedTuple):
-    """A pod whose node is not, or no longer, known; it is placed when the node appears."""
-
-    pod: Pod
-    assumed: bool
+POD_CAME = ClusterEvent(Resource.ASSIGNED_POD, Action.ADD)
+POD_LEFT = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
 
 
 class Cluster:
@@ -79,20 +59,25 @@ class Cluster:
         self.nodes = NodeTable()
         self.pods = PodTable()
         self.ports = PortTable()
+        self.devices = DeviceTable(self.nodes.capacity)
         self.workloads = Workloads()
         self.storage = Storage(self)
         self.classes = PodClasses(self.nodes)
+        self._known_classes = KnownClasses()
+        self._keeps_apart = False  # has any pod ever had a class of its own?
         self.counters = Counters(self.nodes.labels, self.pods, self.nodes.capacity)
         self.nominations = Nominations()
         self.node_journal = Journal()  # rows whose node came, went or changed
-        self.pod_journal = Journal()  # rows whose pods changed
+        self.pod_journal = LatestJournal(self.nodes.capacity)  # rows whose pods changed
         self.versions = Versions()
-        self._orphans: dict[str, dict[str, Orphan]] = {}  # node name -> uid -> pods on a node we do not know
-        self._orphaned: dict[str, str] = {}  # uid -> that node's name
+        self._orphans = Orphans()
         self._counts = True  # are counters and journals kept? Not within what_if(rows_only=True)
         self._ports_before: dict[int, frozenset[HostPort]] = {}  # within what_if: rows whose ports were touched
         self._order_before: dict[int, list[str]] = {}  # within what_if: uids on rows that somebody was taken from
+        self._depth = 0  # of nested what_if
         self._undo: list[Placed | tuple[Pod, PodClass, int, bool]] | None = None
+        self._typical_pods: TypicalPods | None = None
+        self._fragmentations: dict[TypicalPods, Fragmentation] = {}
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
@@ -102,14 +87,45 @@ class Cluster:
 
     def classify(self, pod: Pod, bound: bool = False, apart: bool = False) -> PodClass:
         """The class of a pod. `apart`: a class of its own, for plugins that look at names."""
+        if apart:
+            self._keeps_apart = True
+        is_plain = not (bound or apart)
+        if is_plain and (known := self._known_classes.find(pod)) is not None:
+            return known
         key = class_key(pod, bound, apart)
         found = self.classes.find(key)
         if found is None:
             if bound and pod.spec.node_name:
-                # Pods without a node may share the class, and must not be taken to ask for this one.
+                # Pods without a node may share the class, and must not be taken to ask for this one, or its devices.
                 pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=""))
+            if bound and GPU_INDEX in pod.metadata.annotations:
+                others = {key: text for key, text in pod.metadata.annotations.items() if key != GPU_INDEX}
+                pod = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=others))
             found = self._new_class(key, pod)
+        if is_plain:
+            self._known_classes.keep(pod, found)
         return found
+
+    @property
+    def typical_pods(self) -> TypicalPods | None:
+        """The workload that fragmentation is measured against; None if nobody said."""
+        return self._typical_pods
+
+    @typical_pods.setter
+    def typical_pods(self, typical: TypicalPods) -> None:
+        self._typical_pods = typical
+        self.node_journal.forget()  # answers about every row may depend on it
+
+    def learn_typical_pods(self) -> None:
+        """Take what runs now for typical; where nothing runs, a pod with a whole device."""
+        pods = [placed.pod for placed in self.pods.by_uid.values()]
+        self.typical_pods = TypicalPods.of_pods(pods) if pods else TypicalPods((Shape(0, 1000, 1, ""),), (1.0,))
+
+    def fragmentation(self, typical: TypicalPods) -> Fragmentation:
+        """The measure for that workload, the same one for everybody who asks; `refresh` it before reading."""
+        if typical not in self._fragmentations:
+            self._fragmentations[typical] = Fragmentation(self, typical)
+        return self._fragmentations[typical]
 
     def _new_class(self, key: tuple[object, ...], pod: Pod) -> PodClass:
         made = self.classes.make(key, pod)
@@ -127,13 +143,13 @@ class Cluster:
 
     def forget(self, uid: str) -> Pod:
         """The decision came to nothing."""
-        placed = self.pods.by_uid.get(uid) or self._orphans[self._orphaned[uid]][uid]
+        placed = self.pods.by_uid.get(uid) or self._orphans[uid]
         if not placed.assumed:
             raise ValueError(f"pod {placed.pod.key} is bound, not assumed; only an event can remove it")
         if isinstance(placed, Placed):
             self._remove(uid)
         else:  # its node is gone
-            self._release_orphan(uid)
+            self._orphans.release(uid)
         return placed.pod
 
     @contextlib.contextmanager
@@ -144,8 +160,10 @@ class Cluster:
         the rows concerned: what they know beyond a row is in their states. Caches must not be used inside.
         """
         outer = self._undo, self._ports_before, self._order_before, self._counts
+        remembered = self.devices.remembered.copy()
         self._undo, self._ports_before, self._order_before = [], {}, {}
         self._counts = self._counts and not rows_only
+        self._depth += 1
         try:
             yield
         finally:
@@ -160,6 +178,8 @@ class Cluster:
             for row, uids in self._order_before.items():
                 self.pods.reorder(row, uids)
             self._undo, self._ports_before, self._order_before, self._counts = outer
+            self.devices.remembered = remembered
+            self._depth -= 1
 
     def place(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         """Within `what_if`: suppose the pod ran there."""
@@ -186,10 +206,11 @@ class Cluster:
     def _place(self, pod: Pod, pod_class: PodClass, row: int, assumed: bool) -> Placed:
         nodes = self.nodes
         placed = self.pods.insert(pod, pod_class, row, assumed)
-        nodes.requested[row, pod_class.columns] += pod_class.amounts
-        nonzero = nodes.nonzero[row]
-        nonzero[0] += pod_class.resident_cpu
-        nonzero[1] += pod_class.resident_memory
+        requested = nodes.requested
+        for column, amount in pod_class.taken:
+            requested[row, column] += amount
+        nodes.nonzero[row, 0] += pod_class.resident_cpu
+        nodes.nonzero[row, 1] += pod_class.resident_memory
         if self._counts:
             self.pod_journal.mark(row)
             if pod_class.label_set.counters or pod_class.term_counters:
@@ -199,16 +220,24 @@ class Cluster:
             self.ports.add(row, pod_class.ports)
         if pod_class.spec.volumes:
             self.storage.pod_added(row, pod_class)
+        if pod_class.devices is not None:
+            self.devices.place(pod, row, pod_class.devices)
         return placed
+
+    def give_devices(self, uid: str, indices: tuple[int, ...]) -> None:
+        """A policy wants a pod that was placed to have these devices of its node instead."""
+        if self.devices.move(uid, indices):
+            self.pod_journal.mark(self.pods.by_uid[uid].row)
 
     def _remove(self, uid: str) -> Placed:
         nodes = self.nodes
         placed = self.pods.take(uid)
         row, pod_class = placed.row, placed.pod_class
-        nodes.requested[row, pod_class.columns] -= pod_class.amounts
-        nonzero = nodes.nonzero[row]
-        nonzero[0] -= pod_class.resident_cpu
-        nonzero[1] -= pod_class.resident_memory
+        requested = nodes.requested
+        for column, amount in pod_class.taken:
+            requested[row, column] -= amount
+        nodes.nonzero[row, 0] -= pod_class.resident_cpu
+        nodes.nonzero[row, 1] -= pod_class.resident_memory
         if self._counts:
             self.pod_journal.mark(row)
             if pod_class.label_set.counters or pod_class.term_counters:
@@ -218,6 +247,8 @@ class Cluster:
             self.ports.remove(row, pod_class.ports)
         if pod_class.spec.volumes:
             self.storage.pod_removed(row, pod_class)
+        if pod_class.devices is not None:
+            self.devices.release(uid, remember=self._depth > 0)
         return placed
 
     # -- hearing ---------------------------------------------------------------------------------------------------
@@ -266,10 +297,14 @@ class Cluster:
             row = self.nodes.claim_row(name)
             if self.nodes.capacity != capacity:
                 self.counters.grow(self.nodes.capacity)
+                self.pod_journal.grow(self.nodes.capacity)
+                self.devices.grow(self.nodes.capacity)
             self.nodes.set(row, node)
+            self.devices.set_node(row, node)
             self.node_journal.mark(row)
-            for orphan in list(self._orphans.get(name, {}).values()):
-                self._release_orphan(orphan.pod.metadata.uid)
+            for orphan in self._orphans.of_node(name):
+                self._orphans.release(orphan.pod.metadata.uid)
+                self.devices.remember(orphan.pod, row, orphan.devices)
                 self._place(orphan.pod, self.classify(orphan.pod, bound=True), row, orphan.assumed)
             return [Change(ClusterEvent(Resource.NODE, Action.ADD), None, node)]
         old = self.nodes.objects[row]
@@ -279,15 +314,18 @@ class Cluster:
             return []
         self.counters.lift(row, -1)
         self.nodes.set(row, node)
+        self.devices.set_node(row, node)
         self.counters.lift(row, 1)
         self.node_journal.mark(row)
         return [Change(event, old, node) for event in node_changes(old, node)]
 
     def _delete_node(self, row: int, node: Node) -> list[Change]:
         for placed in list(self.pods.on_row(row)):
+            devices = self.devices.indices_of(placed.pod.metadata.uid)
             self._remove(placed.pod.metadata.uid)
-            self._add_orphan(node.metadata.name, Orphan(placed.pod, placed.assumed))
+            self._orphans.add(node.metadata.name, Orphan(placed.pod, placed.assumed, devices))
         self.nodes.clear(row)
+        self.devices.clear_node(row)
         self.node_journal.mark(row)
         return [Change(ClusterEvent(Resource.NODE, Action.DELETE), node, None)]
 
@@ -308,50 +346,44 @@ class Cluster:
         changes: list[Change] = []
         if placed is not None:  # bound elsewhere than we assumed
             self._remove(uid)
-            changes.append(Change(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), placed.pod, None))
-        orphan = self._release_orphan(uid)
+            changes.append(Change(POD_LEFT, placed.pod, None))
+        orphan = self._orphans.release(uid)
         if row is None:
-            self._add_orphan(pod.spec.node_name, Orphan(pod, assumed=False))
+            self._orphans.add(pod.spec.node_name, Orphan(pod, assumed=False))
             if orphan is not None and not orphan.assumed:
                 return [Change(event, orphan.pod, pod) for event in pod_changes(orphan.pod, pod)]
         else:
             self._place(pod, self.classify(pod, bound=True), row, assumed=False)
-        return [*changes, Change(ClusterEvent(Resource.ASSIGNED_POD, Action.ADD), None, pod)]
+        return [*changes, Change(POD_CAME, None, pod)]
 
     def _update_pod(self, placed: Placed, pod: Pod) -> list[Change]:
         old, was_assumed = placed.pod, placed.assumed
-        pod_class = self.classify(pod, bound=True)
+        if keeps_class(old, pod) and not (was_assumed and self._keeps_apart):
+            pod_class = placed.pod_class
+        else:
+            pod_class = self.classify(pod, bound=True)
         if pod_class is placed.pod_class and pod.is_terminating == placed.terminating:
             placed.pod, placed.assumed = pod, False
+            if pod_class.devices is not None and (told := pinned_devices(pod)[: pod_class.devices.count]):
+                self.give_devices(pod.metadata.uid, told)
         else:
+            devices = self.devices.indices_of(pod.metadata.uid)
             self._remove(pod.metadata.uid)
+            self.devices.remember(pod, placed.row, devices)
             self._place(pod, pod_class, placed.row, assumed=False)
+            self.devices.remembered.pop((pod.metadata.uid, placed.row), None)  # if it needs none any more
         if was_assumed:
-            return [Change(ClusterEvent(Resource.ASSIGNED_POD, Action.ADD), None, pod)]
+            return [Change(POD_CAME, None, pod)]
         return [Change(event, old, pod) for event in pod_changes(old, pod)]
 
     def _delete_pod(self, pod: Pod, placed: Placed | None) -> list[Change]:
         if placed is not None:
             self._remove(pod.metadata.uid)
-            return [Change(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), placed.pod, None)]
-        orphan = self._release_orphan(pod.metadata.uid)
+            return [Change(POD_LEFT, placed.pod, None)]
+        orphan = self._orphans.release(pod.metadata.uid)
         if orphan is not None:
-            return [Change(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), orphan.pod, None)]
+            return [Change(POD_LEFT, orphan.pod, None)]
         return []
-
-    def _add_orphan(self, node_name: str, orphan: Orphan) -> None:
-        self._orphans.setdefault(node_name, {})[orphan.pod.metadata.uid] = orphan
-        self._orphaned[orphan.pod.metadata.uid] = node_name
-
-    def _release_orphan(self, uid: str) -> Orphan | None:
-        node_name = self._orphaned.pop(uid, None)
-        if node_name is None:
-            return None
-        orphans = self._orphans[node_name]
-        orphan = orphans.pop(uid)
-        if not orphans:
-            del self._orphans[node_name]
-        return orphan
 
     def _apply_namespace(self, item: Namespace, gone: bool) -> list[Change]:
         before = self.workloads.namespaces.pop(item.metadata.name, None)

@@ -2,7 +2,8 @@
 
 In: nodes, as `Cluster.apply` hears of them, and what is placed on their rows. Out: columns that plugins read. A row
 keeps its number as long as its node lives; rows of deleted nodes are dead (`alive` False) until a new node takes them.
-Arrays have room for `capacity` rows, of which the first `num_rows` have been used.
+Arrays have room for `capacity` rows, of which the first `num_rows` have been used; those of two dimensions lie in
+memory column by column, as they are mostly read.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ class NodeTable:
         self.alive: NDArray[np.bool_] = np.zeros(capacity, bool)  # (capacity,)
         self.unschedulable: NDArray[np.bool_] = np.zeros(capacity, bool)  # (capacity,)
         shape = (capacity, num_resources)
-        self.allocatable: NDArray[np.int64] = np.zeros(shape, np.int64)  # (capacity, num_resources)
-        self.requested: NDArray[np.int64] = np.zeros(shape, np.int64)  # (capacity, num_resources)
+        self.allocatable: NDArray[np.int64] = np.zeros(shape, np.int64, "F")  # (capacity, num_resources)
+        self.requested: NDArray[np.int64] = np.zeros(shape, np.int64, "F")  # (capacity, num_resources)
         # cpu and memory with defaults for pods that ask for none, for scoring
-        self.nonzero: NDArray[np.int64] = np.zeros((capacity, 2), np.int64)  # (capacity, 2)
+        self.nonzero: NDArray[np.int64] = np.zeros((capacity, 2), np.int64, "F")  # (capacity, 2)
         self.taint_sets: NDArray[np.int32] = np.zeros(capacity, np.int32)  # (capacity,)
         self.feature_sets: NDArray[np.int32] = np.zeros(capacity, np.int32)  # (capacity,)
 
@@ -149,6 +150,6 @@ class NodeTable:
 
 
 def _widened(array: NDArray[T], shape: tuple[int, ...]) -> NDArray[T]:
-    wider: NDArray[T] = np.zeros(shape, array.dtype)
+    wider: NDArray[T] = np.zeros(shape, array.dtype, "F")
     wider[tuple(slice(0, length) for length in array.shape)] = array
     return wider

@@ -2,8 +2,8 @@
 
 In: a pod. Out: its `PodClass`, with everything that follows from the pod alone worked out once: the request vector over
 resource columns, host ports, claims, affinity terms, interned labels. The cycle caches its answers per class.
-What makes two pods equal is the key below: namespace, labels, annotations, spec (without the node a bound pod has), its
-controller, and, for pods resized in place, the resources in force.
+What makes two pods equal is the key below: namespace, labels, annotations, spec (without the node and the devices a
+bound pod has), its controller, and, for pods resized in place, the resources in force.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from fairway.cluster.interning import Interner
 from fairway.cluster.nodes import PODS, NodeTable
 from fairway.cluster.terms import Kind, Term, pod_terms
 from fairway.model import Pod, Quantity
+from fairway.model.device_need import GPU_INDEX, read_devices
 from fairway.model.requests import pod_requests, pod_scoring_requests, resident_scoring_requests
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class PodClass:
         "annotations",
         "claims",
         "columns",
+        "devices",
+        "devices_problem",
         "kept",
         "label_set",
         "labels",
@@ -79,6 +82,7 @@ class PodClass:
         "resident_memory",
         "scoring",
         "spec",
+        "taken",
         "term_counters",
         "terms",
     )
@@ -100,8 +104,10 @@ class PodClass:
         wanted[PODS] = 1
         self.columns: NDArray[np.intp] = np.array(sorted(wanted), np.intp)  # (num_wanted,)
         self.amounts = np.array([wanted[column] for column in sorted(wanted)], np.int64)  # (num_wanted,)
+        self.taken: list[tuple[int, int]] = sorted(wanted.items())  # the same: column and amount
         self.ports = host_ports(pod)
         self.claims = claim_keys(pod)
+        self.devices, self.devices_problem = read_devices(pod)  # no need where what the pod says makes no sense
         self.terms: dict[Kind, tuple[Term, ...]] = pod_terms(pod)
         self.term_counters: tuple[Counter, ...] = ()
         self.kept: dict[Any, Any] = {}  # where plugins keep what they want to find again, keyed by themselves
@@ -141,12 +147,19 @@ class PodClasses:
         return self.label_sets[number]
 
 
-def shared_annotations(pod: Pod) -> Mapping[str, str]:
-    """The annotations that policies may look at; those under fairway.dev/ tell a simulation how the pod will live."""
+def shared_annotations(pod: Pod, bound: bool = False) -> Mapping[str, str]:
+    """The annotations that policies may look at; those under fairway.dev/ tell a simulation how the pod will live.
+
+    Which devices a bound pod got is its own affair; of others it is a wish.
+    """
     annotations = pod.metadata.annotations
     if not annotations:
         return annotations
-    return {key: value for key, value in annotations.items() if not key.startswith(OWN_PREFIX)}
+    return {
+        key: value
+        for key, value in annotations.items()
+        if not key.startswith(OWN_PREFIX) and not (bound and key == GPU_INDEX)
+    }
 
 
 def class_key(pod: Pod, bound: bool, apart: bool = False) -> tuple[Any, ...]:
@@ -175,7 +188,7 @@ def class_key(pod: Pod, bound: bool, apart: bool = False) -> tuple[Any, ...]:
             [(c.type, c.status, c.reason) for c in status.conditions if c.type.startswith("PodResize")],
         )
     made_by = owner and (owner.api_version, owner.kind, owner.name)
-    parts = (spec, meta.labels, shared_annotations(pod), made_by, own, resized)
+    parts = (spec, meta.labels, shared_annotations(pod, bound), made_by, own, resized)
     return meta.namespace, ENCODER.encode(parts)
 
 

@@ -1,7 +1,8 @@
 """A view of some nodes: what a plugin is handed.
 
 In: the cluster and the rows meant. Out: columns over just those rows, in the same order, under the names a person would
-use. Made by the cycle for every call of a plugin, so it holds nothing but two references.
+use. Made by the cycle whenever plugins are asked, and good for that moment only: what several of them look at is
+gathered once.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ Rows = NDArray[np.intp] | slice
 class Nodes:
     """Some rows of the node table. `rows` is an index for the table's arrays: a slice for all rows, or an array."""
 
-    __slots__ = ("cluster", "rows", "table")
+    __slots__ = ("_amounts", "cluster", "rows", "table")
 
     def __init__(self, cluster: Cluster, rows: Rows | None = None) -> None:
         self.cluster = cluster
         self.table: NodeTable = cluster.nodes
         self.rows: Rows = slice(0, self.table.num_rows) if rows is None else rows
+        self._amounts: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def __len__(self) -> int:
         return self.table.num_rows if isinstance(self.rows, slice) else len(self.rows)
@@ -36,7 +38,24 @@ class Nodes:
     def of(self, array: NDArray[Any]) -> NDArray[Any]:
         """An array over the table's rows, cut to these rows. Never write to the result."""
         rows = self.rows
-        return array[rows] if isinstance(rows, slice) else array.take(rows, 0)
+        if isinstance(rows, slice):
+            return array[rows]
+        if array.ndim == 2 and array.flags.f_contiguous:  # `take` would copy all of it first
+            return array.T.take(rows, 1).T
+        return array.take(rows, 0)
+
+    @property
+    def amounts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Allocatable and requested by column: each (num_resources, num_rows). Never write to them."""
+        if self._amounts is None:
+            table, rows = self.table, self.rows
+            num_resources = len(table.resources)  # the tables have room for some more
+            has, taken = table.allocatable.T[:num_resources], table.requested.T[:num_resources]
+            if isinstance(rows, slice):
+                self._amounts = has[:, rows], taken[:, rows]
+            else:
+                self._amounts = has.take(rows, 1), taken.take(rows, 1)
+        return self._amounts
 
     @property
     def numbers(self) -> NDArray[np.intp]:

@@ -7,27 +7,36 @@ KubeSchedulerConfiguration; `answers` caches what plugins say; `pod_cycle` tells
 from fairway.cycle.config import ConfigError, Configuration, ProfileConfig, decode_configuration, default_configuration
 from fairway.cycle.decision import Decision, Outcome, Preemption, cut_message
 from fairway.cycle.diagnosis import Diagnosis
+from fairway.cycle.extender import Extender, ExtenderError, Filtered, Victims
 from fairway.cycle.guard import PluginError
 from fairway.cycle.inspection import Inspection
 from fairway.cycle.plugin_entry import PluginEntry, Registry, implemented_points
 from fairway.cycle.profile import Profile
 from fairway.cycle.sampling import Sampling, TieBreak
+from fairway.cycle.timing import PluginTimer, PluginTimes, Spent
 
 __all__ = [
     "ConfigError",
     "Configuration",
     "Decision",
     "Diagnosis",
+    "Extender",
+    "ExtenderError",
+    "Filtered",
     "Inspection",
     "Outcome",
     "PluginEntry",
     "PluginError",
+    "PluginTimer",
+    "PluginTimes",
     "Preemption",
     "Profile",
     "ProfileConfig",
     "Registry",
     "Sampling",
+    "Spent",
     "TieBreak",
+    "Victims",
     "cut_message",
     "decode_configuration",
     "default_configuration",

@@ -27,6 +27,9 @@ ROWS = Aspect.NODE | Aspect.PODS
 VERDICTS = (Skip, Refusal, Restriction)
 """What a pre-filter returns instead of a state, changing who takes part or where."""
 
+FEW_CHANGES = 24
+"""Up to so many, the rows are read from the journal; more are found by comparing all rows' positions in it."""
+
 UNFIT = int(np.iinfo(np.int64).min)
 """In `ranked`: the row does not fit. Less than any total, and weights below zero make totals below zero."""
 
@@ -64,9 +67,11 @@ class Answers:
         self.pre_filters = [self.parts[plugin.name] for plugin in profile.pre_filters]
         self.mask: NDArray[np.bool_] = np.empty(0, bool)  # (capacity,) passes every node-local filter
         self.base: NDArray[np.int64] = np.empty(0, np.int64)  # (capacity,) node-local scores that need no normalising
-        self.ranked: NDArray[np.int64] = np.empty(0, np.int64)  # (capacity,) base where mask, else UNFIT
+        self.ranked: NDArray[np.int64] = np.empty(0, np.int64)  # (capacity,) base where mask, else UNFIT; if not lazy
         self._static_mask = self.mask
         self._static_base = self.base
+        self._is_lazy = profile.sampler.strategy == "kube"  # is it only asked about some rows at times?
+        self._asked = self.base  # (capacity,) where the journal of pods stood when a row was last asked about
         self._versions: tuple[int, int, int] | None = None
         self._node_position = self._pod_position = -1
         self.filters: list[Part] = []  # active ones, in the profile's order
@@ -88,8 +93,8 @@ class Answers:
 
     # -- bringing up to date ---------------------------------------------------------------------------------------
 
-    def refresh(self) -> None:
-        """Look at what changed since the last time."""
+    def refresh(self, lazily: bool = False) -> None:
+        """Look at what changed since the last time; lazily: but not at pods, for which see `catch_up`."""
         cluster = self.cluster
         versions = cluster.versions
         now = (versions.storage, versions.workloads, versions.namespaces)
@@ -114,12 +119,29 @@ class Answers:
             self._update_dynamic(rows)
             self._node_position = node_end
             self._summarise()
-        if pod_end != self._pod_position:
-            rows = cluster.pod_journal.since(self._pod_position)
-            if rows is None:
-                rows = np.arange(cluster.nodes.num_rows, dtype=np.intp)
+        if not lazily:
+            self.catch_up()
+
+    def catch_up(self, among: NDArray[np.intp] | None = None) -> None:
+        """Look at the pods that came and went on these rows (distinct; None: on all)."""
+        journal = self.cluster.pod_journal
+        if self._pod_position == journal.end:
+            return
+        rows: NDArray[np.intp] | None = None
+        if among is not None:
+            rows = among.take((journal.latest.take(among) > self._asked.take(among)).nonzero()[0])
+        elif not self._is_lazy or journal.end - self._pod_position <= FEW_CHANGES:
+            rows = journal.since(self._pod_position)
+        if rows is None:
+            num_rows = self.cluster.nodes.num_rows
+            asked = self._asked[:num_rows] if self._is_lazy else self._pod_position
+            rows = (journal.latest[:num_rows] > asked).nonzero()[0]
+        if len(rows):
             self._update_dynamic(rows)
-            self._pod_position = pod_end
+            if self._is_lazy:
+                self._asked[rows] = journal.end
+        if among is None:
+            self._pod_position = journal.end
 
     def _rebuild(self, versions: tuple[int, int, int]) -> None:
         cluster = self.cluster
@@ -131,6 +153,7 @@ class Answers:
             part.pre_filtered = part.plugin.pre_filter(self.pod_class, view)
         self._judge_pre_filters()
         self._choose_parts(view)
+        self._asked = np.full(capacity, self._pod_position, np.int64)
         self.mask = np.zeros(capacity, bool)
         self.base = np.zeros(capacity, np.int64)
         self.ranked = np.full(capacity, UNFIT, np.int64)
@@ -193,7 +216,8 @@ class Answers:
             base = base + self._sum_scores(self._dynamic_scores, nodes, rows)
         self.mask[rows] = mask
         self.base[rows] = base
-        self.ranked[rows] = np.where(mask, base, UNFIT_ARRAY)
+        if not self._is_lazy:
+            self.ranked[rows] = np.where(mask, base, UNFIT_ARRAY)
 
     def _sum_scores(self, parts: list[Part], nodes: Nodes, rows: NDArray[np.intp] | slice) -> NDArray[np.int64] | int:
         total: NDArray[np.int64] | int = 0
@@ -217,6 +241,12 @@ class Answers:
                 self.varying.append(part)
             elif part.plugin.normalize == "reverse":
                 self.constant += MAX_SCORE * part.weight
+
+    def ranking(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The node-local scores where `mask`, else UNFIT."""
+        if mask is self.mask and not self._is_lazy:
+            return self.ranked
+        return np.where(mask, self.base[: len(mask)], UNFIT_ARRAY)
 
     def passes_static(self, rows: Any) -> Any:
         """Do these rows pass the filters that do not depend on pods?"""

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from fairway.cycle.config_fields import ConfigError, Problem, decode_fields, shown
+from fairway.cycle.config_fields import ConfigError, Problem, decode_fields, kind_problems, shown
 from fairway.cycle.config_file import (
     API_VERSION,
     KIND,
@@ -97,7 +97,7 @@ def decode_configuration(data: Any, source: str, registry: Registry) -> Configur
             data = parse_text(data)
         except ValueError as error:
             raise ConfigError(source, [Problem("", str(error))]) from error
-    problems = list(_kind_problems(data))
+    problems = list(kind_problems(data, API_VERSION, KIND))
     file = None if problems else decode_fields(data, KubeSchedulerConfiguration, "", problems)
     if file is None:
         raise ConfigError(source, problems)
@@ -120,18 +120,6 @@ def decode_configuration(data: Any, source: str, registry: Registry) -> Configur
         enable_contention_profiling=file.enable_profiling if contention is None else contention,
         delay_cache_until_active=file.delay_cache_until_active,
     )
-
-
-def _kind_problems(data: Any) -> Iterator[Problem]:
-    if not isinstance(data, dict):
-        yield Problem("", f"not a {KIND} but {'empty' if data is None else shown(data)}")
-        return
-    for key, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
-        found = data.get(key)
-        if found is None:
-            yield Problem(key, f"missing; write {key}: {wanted}")
-        elif found != wanted:
-            yield Problem(key, f"{shown(found)} is not supported; allowed: {wanted}")
 
 
 def _setting_problems(file: KubeSchedulerConfiguration) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ import difflib
 import json
 import math
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -19,7 +19,7 @@ import msgspec
 from fairway.model.meta import Int32, Int64
 from fairway.model.scheduler_args import Duration, parse_duration
 
-__all__ = ["ConfigError", "Problem", "alternatives", "decode_fields", "shown"]
+__all__ = ["ConfigError", "Problem", "alternatives", "decode_fields", "kind_problems", "shown"]
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -62,6 +62,19 @@ def alternatives(word: str, allowed: Iterable[str]) -> str:
     close = close or [known for known in folded if word and known.startswith(word.lower())]
     meant = f"; did you mean {folded[close[0]]}? Allowed: " if close else "; allowed: "
     return meant + ", ".join(words)
+
+
+def kind_problems(data: Any, api_version: str, kind: str) -> Iterator[Problem]:
+    """Is it a file of that kind at all?"""
+    if not isinstance(data, dict):
+        yield Problem("", f"not a {kind} but {'empty' if data is None else shown(data)}")
+        return
+    for key, wanted in (("apiVersion", api_version), ("kind", kind)):
+        found = data.get(key)
+        if found is None:
+            yield Problem(key, f"missing; write {key}: {wanted}")
+        elif found != wanted:
+            yield Problem(key, f"{shown(found)} is not supported; allowed: {wanted}")
 
 
 def decode_fields(data: Any, kind: type[S], path: str, problems: list[Problem]) -> S | None:

@@ -61,6 +61,7 @@ class Decision:
     score: int | None = None  # the best total, where nodes were scored
     num_best: int = 0  # how many nodes share it
     diagnosis: Diagnosis | None = None  # why nodes were refused, when none fitted
+    is_diagnosed: bool = True  # False: nobody wanted to know why
     preemption: Preemption | None = None
     gate: tuple[str, Refusal] | None = None  # who gated the pod, and why
     error: str = ""
@@ -71,7 +72,7 @@ class Decision:
         """The sentence kube-scheduler writes into the pod's condition; empty when the pod was placed."""
         if self.error:
             return self.error
-        if self.outcome is not Outcome.UNSCHEDULABLE:
+        if self.outcome is not Outcome.UNSCHEDULABLE or not self.is_diagnosed:
             return ""
         if self.diagnosis is None:
             return NO_NODES

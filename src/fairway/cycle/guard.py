@@ -29,6 +29,7 @@ METHODS = (
     "pre_score",
     "score",
     "normalize_scores",
+    "explain_score",
     "reserve",
     "unreserve",
     "permit",
@@ -118,6 +119,15 @@ def _checked_words(plugin: Plugin, found: Any, pod: Any, nodes: Any, state: Any)
     )
 
 
+def _checked_lines(plugin: Plugin, found: Any, pod: Any, nodes: Any, state: Any) -> Any:
+    if len(found) == len(nodes) and all(not isinstance(lines, str) for lines in found):
+        return [tuple(map(str, lines)) for lines in found]
+    raise PluginError(
+        f"plugin {plugin.name}: explain_score() must return a list of lines for each node ({len(nodes)}); "
+        f"it returned {_shortened(found)}"
+    )
+
+
 def _checked_answer(method: str, *allowed: type) -> Callable[..., Any]:
     """The check of a method that returns one object; None is said by name too."""
     names = " or ".join("None" if kind is type(None) else f"a {kind.__name__}" for kind in allowed)
@@ -164,6 +174,7 @@ CHECKS: dict[str, Callable[..., Any]] = {
     "post_filter": _checked_answer("post_filter", PostFilterResult),
     "score": _checked_scores,
     "normalize_scores": _checked_scores,
+    "explain_score": _checked_lines,
     "reserve": _checked_answer("reserve", Refusal, type(None)),
     "permit": _checked_answer("permit", Refusal, Wait, type(None)),
 }

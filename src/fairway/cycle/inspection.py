@@ -20,7 +20,7 @@ from fairway.cycle.failure import diagnose
 from fairway.cycle.feasibility import feasible_mask, nominated_rows
 from fairway.cycle.scoring import final_scores, wide_scores
 from fairway.model import Pod
-from fairway.plugin import Refusal
+from fairway.plugin import Refusal, overrides
 
 if TYPE_CHECKING:
     from fairway.cycle.profile import Profile
@@ -71,6 +71,23 @@ def inspect(profile: Profile, pod: Pod) -> Inspection:
     if len(rows) and profile.scores:
         _score(answers, rows, found)
     return found
+
+
+def score_words(profile: Profile, pod: Pod) -> dict[str, dict[str, tuple[str, ...]]]:
+    """By plugin and node: what plugins that can explain their scores say about the nodes that fit now."""
+    answers = profile.answers(profile.classify(pod))
+    if answers.pre_filter_refusal is not None or not any(overrides(each, "explain_score") for each in profile.scores):
+        return {}
+    mask, _ = feasible_mask(profile, pod, answers, nominated_rows(profile, pod))
+    nodes = Nodes(answers.cluster, np.flatnonzero(mask))
+    states = {part.plugin.name: (part.plugin, part.pre_scored) for part in answers.scores}
+    states |= {part.plugin.name: (part.plugin, state) for part, state in wide_scores(answers, nodes)}
+    words = {}
+    for name, (plugin, state) in states.items():
+        if len(nodes) and overrides(plugin, "explain_score"):
+            lines = plugin.explain_score(answers.pod_class, nodes, state)
+            words[name] = dict(zip(nodes.names, map(tuple, lines), strict=True))
+    return words
 
 
 def _score(answers: Answers, rows: NDArray[np.intp], found: Inspection) -> None:

@@ -16,6 +16,15 @@ import msgspec
 from fairway.cycle.config_fields import Problem, alternatives, decode_fields, shown
 from fairway.cycle.config_file import API_VERSION
 from fairway.model.affinity import NodeSelectorRequirement, NodeSelectorTerm
+from fairway.model.gpu_args import (
+    BestFitArgs,
+    DotProductArgs,
+    FGDArgs,
+    GpuClusteringArgs,
+    GpuShareArgs,
+    PWRArgs,
+    RandomArgs,
+)
 from fairway.model.meta import Value
 from fairway.model.scheduler_args import (
     DefaultPreemptionArgs,
@@ -32,13 +41,20 @@ from fairway.model.scheduler_args import (
 __all__ = ["decode_args", "default_args", "name_fault"]
 
 ARGS: Final[dict[str, type[Value]]] = {
+    "BestFit": BestFitArgs,
     "DefaultPreemption": DefaultPreemptionArgs,
+    "DotProduct": DotProductArgs,
     "DynamicResources": DynamicResourcesArgs,
+    "FGD": FGDArgs,
+    "GpuClustering": GpuClusteringArgs,
+    "GpuShare": GpuShareArgs,
     "InterPodAffinity": InterPodAffinityArgs,
     "NodeAffinity": NodeAffinityArgs,
     "NodeResourcesBalancedAllocation": NodeResourcesBalancedAllocationArgs,
     "NodeResourcesFit": NodeResourcesFitArgs,
+    "PWR": PWRArgs,
     "PodTopologySpread": PodTopologySpreadArgs,
+    "Random": RandomArgs,
     "VolumeBinding": VolumeBindingArgs,
 }
 
@@ -69,8 +85,13 @@ def decode_args(plugin: str, args: Any, path: str, problems: list[Problem]) -> A
     plain = {key: value for key, value in args.items() if key not in wanted}
     struct = decode_fields(plain, ARGS[plugin], path, problems)
     if struct is not None:
-        problems.extend(Problem(f"{path}.{fault.path}", fault.text) for fault in RULES[type(struct)](struct))
+        problems.extend(Problem(f"{path}.{fault.path}", fault.text) for fault in _faults(struct))
     return struct
+
+
+def _faults(struct: Value) -> Faults:
+    rules = RULES.get(type(struct))
+    return iter(()) if rules is None else rules(struct)
 
 
 def name_fault(name: str) -> str | None:
@@ -242,13 +263,33 @@ def _dynamic_resources(args: DynamicResourcesArgs) -> Faults:
         yield Problem("bindingTimeout", "too short; allowed: 1s or more")
 
 
+def _fgd(args: FGDArgs) -> Faults:
+    for index, each in enumerate(args.typical_pods):
+        path = f"typicalPods[{index}]"
+        if each.gpu_count == 0 and (each.gpu_milli or each.gpu_models):
+            yield Problem(f"{path}.gpuCount", "0, although gpuMilli or gpuModels is given; allowed: 1 or more")
+        elif each.gpu_count and not each.gpu_milli:
+            yield Problem(f"{path}.gpuMilli", "0 with a gpuCount; allowed: 1 to 1000")
+        elif each.gpu_count > 1 and each.gpu_milli < 1000:
+            text = f"{each.gpu_milli} for {each.gpu_count} devices; only a single device can be shared, allowed: 1000"
+            yield Problem(f"{path}.gpuMilli", text)
+
+
+def _pwr(args: PWRArgs) -> Faults:
+    for model, watts in args.gpu_watts.items():
+        if watts.full < watts.idle:
+            yield Problem(f"gpuWatts.{model}.full", f"{watts.full:g} is below idle; allowed: {watts.idle:g} or more")
+
+
 RULES: Final[dict[type[msgspec.Struct], Callable[[Any], Faults]]] = {
     DefaultPreemptionArgs: _default_preemption,
     DynamicResourcesArgs: _dynamic_resources,
+    FGDArgs: _fgd,
     InterPodAffinityArgs: _inter_pod_affinity,
     NodeAffinityArgs: _node_affinity,
     NodeResourcesBalancedAllocationArgs: _balanced_allocation,
     NodeResourcesFitArgs: _node_resources_fit,
+    PWRArgs: _pwr,
     PodTopologySpreadArgs: _pod_topology_spread,
     VolumeBindingArgs: _volume_binding,
 }

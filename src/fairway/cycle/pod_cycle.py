@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import PodClass
-from fairway.cycle.answers import UNFIT, Answers
+from fairway.cycle.answers import Answers
 from fairway.cycle.decision import Decision, Outcome
+from fairway.cycle.extender import EXTENDER, ExtenderError, Verdict, add_priorities, ask_filters
 from fairway.cycle.failure import FailedAttempt, diagnose
 from fairway.cycle.feasibility import Refusals, feasible_mask, fits_on, nominated_rows
 from fairway.cycle.preemption import random_offset
@@ -32,46 +33,77 @@ def decide(profile: Profile, pod: Pod) -> Decision:
     pod_class = profile.classify(pod)
     if not cluster.nodes.row_of:
         return Decision(pod, pod_class, Outcome.UNSCHEDULABLE)
-    answers = profile.answers(pod_class)
+    takes_all = profile.sampler.takes_all
+    answers = profile.answers(pod_class, lazily=not takes_all)
     if answers.pre_filter_refusal is not None:
+        answers.catch_up()
         return refuse(profile, pod, answers, {})
     if pod.status.nominated_node_name:
         row = cluster.nodes.row_of.get(pod.status.nominated_node_name, -1)
-        if row >= 0 and fits_on(profile, pod, row):
+        if row >= 0 and fits_on(profile, pod, row) and _extenders_take(profile, pod, row):
             return _decided(profile, pod, pod_class, row, Decision(pod, pod_class, Outcome.SCHEDULED, via="nominated"))
     crowded = nominated_rows(profile, pod)
     refusals: Refusals = {}
-    takes_all = profile.sampler.takes_all
-    if takes_all and not (crowded or answers.wide_filters or answers.restriction):
+    is_plain = not (crowded or answers.wide_filters or answers.restriction)
+    if is_plain and takes_all:
         mask = answers.mask
+    elif is_plain and (sampled := profile.sampler.first_enough(answers)) is not None:
+        mask = sampled
     else:
+        answers.catch_up()
         mask, refusals = feasible_mask(profile, pod, answers, crowded)
         if not takes_all:
             looked_at = len(answers.restriction[0]) if answers.restriction else cluster.nodes.num_alive
             mask = profile.sampler.reduce(mask, looked_at)
-    return _choose(profile, pod, answers, mask, refusals)
+    verdict = None
+    if profile.extenders:
+        verdict = ask_filters(profile.extenders, cluster, pod, mask[: cluster.nodes.num_rows])
+        mask = verdict.mask
+    return _choose(profile, pod, answers, mask, refusals, verdict)
 
 
-def _choose(profile: Profile, pod: Pod, answers: Answers, mask: NDArray[np.bool_], refusals: Refusals) -> Decision:
+def _extenders_take(profile: Profile, pod: Pod, row: int) -> bool:
+    """Do the extenders accept the pod's nominated node? If they can not say, the other nodes are looked at."""
+    if not profile.extenders:
+        return True
+    mask = np.zeros(profile.cluster.nodes.num_rows, bool)
+    mask[row] = True
+    try:
+        return bool(ask_filters(profile.extenders, profile.cluster, pod, mask).mask[row])
+    except ExtenderError:
+        return False
+
+
+def _choose(
+    profile: Profile,
+    pod: Pod,
+    answers: Answers,
+    mask: NDArray[np.bool_],
+    refusals: Refusals,
+    verdict: Verdict | None,
+) -> Decision:
     """Score the feasible rows and take the best."""
     pod_class = answers.pod_class
     num_feasible = int(np.count_nonzero(mask))
     if num_feasible == 0:
-        return refuse(profile, pod, answers, refusals)
+        return refuse(profile, pod, answers, refusals, verdict)
     decision = Decision(pod, pod_class, Outcome.SCHEDULED, num_feasible=num_feasible)
     if num_feasible == 1:
         decision.via = "single"
         return _decided(profile, pod, pod_class, int(mask.argmax()), decision)
     feasible = FeasibleNodes(profile.cluster, mask)
     wide = wide_scores(answers, feasible)
-    if wide or answers.varying:
+    is_sparse = 4 * num_feasible < len(mask)  # then it is better to look at those rows only
+    if wide or answers.varying or profile.extenders or is_sparse:
         numbers = feasible.numbers
         totals = answers.base.take(numbers)
         add_scores(answers, feasible, wide, totals)
+        if profile.extenders:
+            add_priorities(profile.extenders, profile.cluster, pod, numbers, totals)
         best = totals[totals.argmax()]
         rows = numbers.take((totals == best).nonzero()[0])
     else:
-        ranked = answers.ranked if mask is answers.mask else np.where(mask, answers.base[: len(mask)], UNFIT)
+        ranked = answers.ranking(mask)
         best = ranked[ranked.argmax()]
         rows = (ranked == best).nonzero()[0]
     decision.num_best = len(rows)
@@ -87,11 +119,15 @@ def _decided(profile: Profile, pod: Pod, pod_class: PodClass, row: int, decision
     return decision
 
 
-def refuse(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> Decision:
+def refuse(
+    profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, verdict: Verdict | None = None
+) -> Decision:
     """No node fits: find out why, then let the post-filters try to make room.
 
     Pods of a class fail alike as long as nothing changes, so the next one gets the same words without the work.
     """
+    if not profile.diagnoses:
+        return Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, is_diagnosed=False)
     moment = _moment(profile, pod)
     known = answers.last_failure
     if known is not None and moment is not None and known[0] == moment:
@@ -101,7 +137,7 @@ def refuse(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> 
         decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=diagnosis, preemption=preemption)
         decision.unschedulable_plugins = diagnosis.unschedulable_plugins
         return decision
-    decision = _refuse_anew(profile, pod, answers, refusals)
+    decision = _refuse_anew(profile, pod, answers, refusals, verdict)
     made_room = decision.preemption is not None and decision.preemption.chosen is not None
     answers.last_failure = None
     if moment is not None and decision.diagnosis is not None and decision.outcome is Outcome.UNSCHEDULABLE:
@@ -119,10 +155,14 @@ def _moment(profile: Profile, pod: Pod) -> tuple[int, ...] | None:
     return (*ends, versions.storage, versions.workloads, versions.namespaces)
 
 
-def _refuse_anew(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> Decision:
+def _refuse_anew(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, verdict: Verdict | None) -> Decision:
     diagnosis = diagnose(profile, pod, answers, refusals)
+    if verdict is not None:
+        verdict.tell(diagnosis)
     decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=diagnosis)
     decision.unschedulable_plugins = diagnosis.unschedulable_plugins
+    if verdict is not None and verdict.refused_any:
+        decision.unschedulable_plugins |= {EXTENDER}
     error = next(((plugin, refusal) for plugin, refusal in diagnosis.given if refusal.code is Code.ERROR), None)
     if answers.pre_filter_refusal is not None and answers.pre_filter_refusal[1].code is Code.ERROR:
         plugin, refusal = answers.pre_filter_refusal

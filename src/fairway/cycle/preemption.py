@@ -20,6 +20,7 @@ from fairway.cycle.answers import Answers
 from fairway.cycle.budgets import split_by_budget
 from fairway.cycle.decision import Preemption
 from fairway.cycle.diagnosis import Diagnosis
+from fairway.cycle.extender import ExtenderError, ask_preemption
 from fairway.cycle.feasibility import refusal_with_nominated, rivals
 from fairway.cycle.imagined import first_refusal, fits, imagined
 from fairway.model import Pod
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 NOT_HELPFUL = Refusal(("Preemption is not helpful for scheduling",), Code.UNRESOLVABLE)
 NO_VICTIMS = Refusal(("No preemption victims found for incoming pod",), Code.UNRESOLVABLE)
+NO_CANDIDATE = Refusal(("no candidate node for preemption",))
 NEVER = Refusal(("not eligible due to preemptionPolicy=Never.",))
 TERMINATING = Refusal(("not eligible due to a terminating pod on the nominated node.",))
 PRIORITY_SHIFT = 2**31
@@ -75,6 +77,13 @@ def evaluate(
     if not candidates:
         words = Refusal((statuses.message(),))
         return Evaluation(PostFilterResult(words, clear_nomination=True), len(potential))
+    if profile.extenders:
+        try:
+            candidates = ask_preemption(profile.extenders, profile.cluster, pod, candidates)
+        except ExtenderError as error:
+            return Evaluation(PostFilterResult(Refusal((str(error),), Code.ERROR)), len(potential))
+        if not candidates:
+            return Evaluation(PostFilterResult(NO_CANDIDATE), len(potential))
     names = profile.cluster.nodes.names
     candidates.sort(key=lambda candidate: names[candidate.row].encode())
     best = _best(profile, candidates)

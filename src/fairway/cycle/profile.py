@@ -18,23 +18,25 @@ from fairway.cycle import feasibility, inspection, pod_cycle
 from fairway.cycle.answers import Answers
 from fairway.cycle.config import ProfileConfig
 from fairway.cycle.decision import Decision, Outcome
+from fairway.cycle.extender import EXTENDER, Extender, ExtenderError
 from fairway.cycle.guard import BUILT_IN, PluginError, guard
 from fairway.cycle.sampling import Sampler, Sampling, TieBreak, TieBreaker
+from fairway.cycle.timing import PluginTimer, timed
 from fairway.model import Pod
-from fairway.plugin import Code, Hint, Plugin, Refusal, Wait, overrides
+from fairway.plugin import Action, ClusterEvent, Code, Hint, Plugin, Refusal, Resource, Wait, overrides
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ANSWERS_BYTES = 256 * 1024 * 1024
-BYTES_PER_ROW = 40
+BYTES_PER_ROW = 48
 """What the answers of one class take per node, roughly; classes beyond the limit are forgotten, least used first."""
 
 
 class Profile:
     """Plugins in the order they run, and the answers they gave."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what may differ between tests, tools and a scheduler, each with its default
         self,
         config: ProfileConfig,
         cluster: Cluster,
@@ -44,9 +46,19 @@ class Profile:
         now: Callable[[], float] = float,
         sampling: Sampling | None = None,
         caching: bool = True,
+        diagnoses: bool = True,
+        timer: PluginTimer | None = None,
+        extenders: Sequence[Extender] = (),
     ) -> None:
-        """`now` is asked when a running pod does not say since when; `sampling` and `seed` override the config's."""
+        """`now` is asked when a running pod does not say since when; `sampling` and `seed` override the config's.
+
+        Without `diagnoses` a pod that fits nowhere is told just that, fast: no reasons, no post-filters.
+        `timer` is told what each plugin uses; without one, nothing is measured. `extenders` are
+        asked in this order: those that may be ignored come last (`Configuration.extenders` has them so).
+        """
         plugins = {name: _make(name, config, cluster) for name in config.entries}
+        if timer is not None:
+            timed(plugins.values(), timer)
         points = config.points
 
         def at(point: str) -> list[Plugin]:
@@ -54,6 +66,7 @@ class Profile:
 
         self.name = config.scheduler_name
         self.cluster = cluster
+        self.extenders = tuple(extenders)
         self.weights = dict(config.weights)
         self.now = now
         self.random = random.Random(config.seed if seed is None else seed)
@@ -63,7 +76,7 @@ class Profile:
             sampling or config.sampling,
             config.percentage_of_nodes_to_score,
             self.random,
-            scores=bool(self.scores),
+            scores=bool(self.scores) or any(extender.filters or extender.prioritizes for extender in extenders),
         )
         self.tie_breaker = TieBreaker(cluster, tie_break, self.random)
         self.pre_enqueues = at("preEnqueue")
@@ -78,10 +91,13 @@ class Profile:
         used = [*self.pre_enqueues, *self.pre_filters, *self.filters, *self.post_filters, *self.scores]
         self.plugins: list[Plugin] = list(dict.fromkeys([*used, *self.reserves, *self.permits]))
         self._by_name = plugins
-        # A user's post-filter may do anything: it is asked every time.
-        self.remembers_failures = all(type(plugin).__module__.startswith(BUILT_IN) for plugin in self.post_filters)
+        # A user's post-filter or extender may do anything: it is asked every time.
+        self.remembers_failures = not extenders and all(
+            type(plugin).__module__.startswith(BUILT_IN) for plugin in self.post_filters
+        )
         self._apart = any(plugin.per_pod for plugin in self.plugins)
         self._caching = caching
+        self.diagnoses = diagnoses
         self._answers: OrderedDict[PodClass, Answers] = OrderedDict()
 
     def plugin(self, name: str) -> Plugin:
@@ -90,14 +106,17 @@ class Profile:
 
     def hints(self) -> dict[str, Sequence[Hint]]:
         """By plugin name: the events that may help a pod it refused."""
-        return {plugin.name: plugin.events() for plugin in self.plugins}
+        hints = {plugin.name: plugin.events() for plugin in self.plugins}
+        if self.extenders:
+            hints[EXTENDER] = (Hint(ClusterEvent(Resource.ANY, Action.ALL)),)  # nobody knows what would help
+        return hints
 
     def classify(self, pod: Pod) -> PodClass:
         """The class under which this profile remembers the pod."""
         return self.cluster.classify(pod, apart=self._apart)
 
-    def answers(self, pod_class: PodClass) -> Answers:
-        """What is known about a class, brought up to date."""
+    def answers(self, pod_class: PodClass, lazily: bool = False) -> Answers:
+        """What is known about a class, brought up to date; lazily: the caller sees to the rows it looks at."""
         if not self._caching:
             pod_class.kept.clear()
             self._answers.clear()
@@ -109,7 +128,7 @@ class Profile:
                 self._answers.popitem(last=False)
         else:
             self._answers.move_to_end(pod_class)
-        answers.refresh()
+        answers.refresh(lazily)
         return answers
 
     # -- one pod, step by step ---------------------------------------------------------------------------------------
@@ -129,10 +148,16 @@ class Profile:
         except PluginError as error:
             self._answers.clear()  # whatever was half worked out
             return Decision(pod, self.classify(pod), Outcome.ERROR, error=str(error))
+        except ExtenderError as error:
+            return Decision(pod, self.classify(pod), Outcome.ERROR, error=str(error))  # ours is still good
 
     def inspect(self, pod: Pod) -> inspection.Inspection:
         """What does every plugin say about every node? Changes nothing."""
         return inspection.inspect(self, pod)
+
+    def score_words(self, pod: Pod) -> dict[str, dict[str, tuple[str, ...]]]:
+        """What lies behind the scores of the nodes that fit: by plugin and node, where plugins have words for it."""
+        return inspection.score_words(self, pod)
 
     def fits_on(self, pod: Pod, row: int) -> bool:
         """Would the pod pass the filters on this one node?"""

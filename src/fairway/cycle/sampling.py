@@ -9,15 +9,19 @@ only.
 from __future__ import annotations
 
 import random  # noqa: TID251 - the type of the seeded generator that is passed in
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Cluster
 
+if TYPE_CHECKING:
+    from fairway.cycle.answers import Answers
+
 Sampling = Literal["all", "kube", "two-choices"]
-TieBreak = Literal["first", "random"]
+TieBreak = Literal["first", "listed", "random"]
+"""`first`: by name. `listed`: whoever joined the cluster first."""
 
 MIN_FEASIBLE = 100
 MIN_PERCENTAGE = 5
@@ -61,6 +65,15 @@ class Sampler:
             and num_feasible_to_find(self._cluster.nodes.num_alive, self._percentage) >= self._cluster.nodes.num_alive
         )
 
+    def first_enough(self, answers: Answers) -> NDArray[np.bool_] | None:
+        """What `reduce` would leave of the answers' mask, if some rows tell; then only they are caught up."""
+        if self.strategy != "kube":
+            return None
+        enough = num_feasible_to_find(self._cluster.nodes.num_alive, self._percentage) if self._scores else 1
+        scanned = self._stretch(enough + enough // 4)
+        answers.catch_up(scanned)
+        return self._cut(answers.mask, scanned, enough)
+
     def reduce(self, mask: NDArray[np.bool_], num_looked_at: int) -> NDArray[np.bool_]:
         """The feasible rows that are scored, of `num_looked_at` nodes that could be scanned."""
         if self.strategy == "all":
@@ -68,18 +81,27 @@ class Sampler:
         if self.strategy == "two-choices":
             return self._draw_two(mask)
         enough = num_feasible_to_find(num_looked_at, self._percentage) if self._scores else 1
-        order = self._scan_order()
-        start = self._start % len(order)
-        for length in (min(2 * enough, len(order)), len(order)):  # as a rule the first stretch has enough
-            scanned = self._twice[start : start + length]
-            hits = mask.take(scanned).nonzero()[0]
-            if len(hits) > enough:
-                self._start = (start + int(hits[enough])) % len(order)
-                chosen = np.zeros_like(mask)
-                chosen[scanned[hits[:enough]]] = True
+        for length in (2 * enough, len(mask)):  # as a rule the first stretch has enough
+            chosen = self._cut(mask, self._stretch(length), enough)
+            if chosen is not None:
                 return chosen
-        self._start = start  # all were scanned
-        return mask
+        return mask  # all were scanned
+
+    def _stretch(self, length: int) -> NDArray[np.intp]:
+        """So many rows (but none twice) in the order of the scan, from where the last one ended."""
+        order = self._scan_order()
+        self._start %= len(order)
+        return self._twice[self._start : self._start + min(length, len(order))]
+
+    def _cut(self, mask: NDArray[np.bool_], scanned: NDArray[np.intp], enough: int) -> NDArray[np.bool_] | None:
+        """The first feasible rows of a stretch, if there are more than enough; the next scan goes on after them."""
+        hits = mask.take(scanned).nonzero()[0]
+        if len(hits) <= enough:
+            return None
+        self._start = (self._start + int(hits[enough])) % len(self._order)
+        chosen = np.zeros(self._cluster.nodes.num_rows, bool)
+        chosen[scanned.take(hits[:enough])] = True
+        return chosen
 
     def _draw_two(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         rows = np.flatnonzero(mask)
@@ -124,8 +146,8 @@ class TieBreaker:
         self._random = generator
 
     def choose(self, rows: NDArray[np.intp]) -> int:
-        """One of the rows: the first by name, or any."""
-        if len(rows) == 1:
+        """One of the rows, which ascend: the first by name, the first of all, or any."""
+        if len(rows) == 1 or self._rule == "listed":
             return int(rows[0])
         if self._rule == "first":
             return int(rows[self._cluster.nodes.name_ranks()[rows].argmin()])

@@ -28,6 +28,7 @@ class FeasibleNodes(Nodes):
     def __init__(self, cluster: Cluster, mask: NDArray[np.bool_]) -> None:
         self.cluster = cluster
         self.table = cluster.nodes
+        self._amounts = None
         self._mask = mask
 
     def __getattr__(self, name: str) -> Any:

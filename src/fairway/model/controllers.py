@@ -36,7 +36,13 @@ __all__ = [
     "PodFailurePolicyOnPodCondition",
     "PodFailurePolicyRule",
     "RollingUpdate",
+    "SuccessPolicy",
+    "SuccessPolicyRule",
 ]
+
+
+JOB_CONTROLLER = "kubernetes.io/job-controller"
+"""What `managedBy` says of jobs that Kubernetes' own controller sees to."""
 
 
 class RollingUpdate(Value, frozen=True, kw_only=True):
@@ -128,6 +134,19 @@ class PodFailurePolicy(Value, frozen=True, kw_only=True):
     rules: tuple[PodFailurePolicyRule, ...] = ()
 
 
+class SuccessPolicyRule(Value, frozen=True, kw_only=True):
+    """So many of these indexes (without a number: all; without indexes: of all) have succeeded."""
+
+    succeeded_indexes: str | None = None  # "0-3,7"
+    succeeded_count: Int32 | None = None
+
+
+class SuccessPolicy(Value, frozen=True, kw_only=True):
+    """When a job has succeeded before all of its indexes have: as soon as one of the rules holds."""
+
+    rules: tuple[SuccessPolicyRule, ...] = ()
+
+
 class JobSpec(Value, frozen=True, kw_only=True):
     """How many pods at a time, how many successes in all, and what to make of failures."""
 
@@ -139,11 +158,19 @@ class JobSpec(Value, frozen=True, kw_only=True):
     backoff_limit_per_index: Int32 | None = None
     max_failed_indexes: Int32 | None = None
     pod_failure_policy: PodFailurePolicy | None = None
+    success_policy: SuccessPolicy | None = None
     pod_replacement_policy: str | None = None
+    managed_by: str | None = None
+    manual_selector: bool = False
     ttl_seconds_after_finished: Int32 | None = None
     suspend: bool = False
     selector: LabelSelector | None = None
     template: PodTemplateSpec = PodTemplateSpec()
+
+    @property
+    def is_ours(self) -> bool:
+        """False if another controller than Kubernetes' own sees to the job."""
+        return self.managed_by in (None, JOB_CONTROLLER)
 
     @property
     def is_indexed(self) -> bool:

@@ -3,7 +3,7 @@
 In: a schedule as `spec.schedule` has it: five fields (minute, hour, day of the month, month, day of the week) with
 lists, ranges, steps and names; or @hourly and the like; or @every with a duration. Out: a `Schedule`, which knows the
 next time after any other. Matches `cron.ParseStandard` of robfig/cron v3, which Kubernetes 1.36 uses. Times are in
-UTC.
+UTC, or in a CronJob's own zone (`next_in_zone`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from fairway.model.scheduler_args import parse_duration
 
-__all__ = ["Schedule", "parse_schedule"]
+__all__ = ["Schedule", "parse_schedule", "parse_zone"]
 
 MONTHS: Final = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
 DAYS: Final = {"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
@@ -73,9 +74,35 @@ class Schedule:
                 return time
         return None
 
+    def next_in_zone(self, time: dt.datetime, zone: ZoneInfo) -> dt.datetime | None:
+        """The same by the clocks of a zone. An hour they skip has no points; in one they repeat, all come twice."""
+        if self.every is not None:
+            return self.next_after(time)
+        here = time.astimezone(zone)
+        start = here.replace(tzinfo=None)
+        candidates = []
+        found = self.next_after(start)
+        while found is not None:
+            if real := _moments(found, zone, time):
+                candidates.append(real[0])
+                break
+            found = self.next_after(found)
+        last = candidates[0].astimezone(zone) if candidates else here
+        back = (here.utcoffset() or dt.timedelta()) - (last.utcoffset() or dt.timedelta())
+        if back > dt.timedelta():  # clocks were set back in between: they show some hours again
+            repeated = self.next_after(start - back)
+            candidates += [] if repeated is None else _moments(repeated, zone, time)
+        return min(candidates, default=None)
+
     def _has_day(self, time: dt.datetime) -> bool:
         day, weekday = time.day in self.days, time.isoweekday() % 7 in self.weekdays
         return (day and weekday) if self.both_days else (day or weekday)
+
+
+def _moments(wall: dt.datetime, zone: ZoneInfo, after: dt.datetime) -> list[dt.datetime]:
+    """When clocks of the zone show that time: never, once or twice; in UTC, and only what is later than `after`."""
+    found = {wall.replace(tzinfo=zone, fold=fold).astimezone(dt.UTC) for fold in (0, 1)}
+    return sorted(one for one in found if one > after and one.astimezone(zone).replace(tzinfo=None, fold=0) == wall)
 
 
 @lru_cache(maxsize=4096)
@@ -83,7 +110,7 @@ def parse_schedule(text: str) -> Schedule:
     """Read a schedule; `ValueError` says what is wrong with it."""
     words = text.strip()
     if words.startswith(("TZ=", "CRON_TZ=")):
-        raise ValueError("a time zone does not belong into the schedule; schedules are in UTC")
+        raise ValueError("a time zone does not belong into the schedule; write it into timeZone")
     if words.startswith("@every "):
         seconds = parse_duration(words.removeprefix("@every ").strip())
         return Schedule(every=dt.timedelta(seconds=max(1, int(seconds))))
@@ -137,3 +164,12 @@ def _number(text: str, what: str, names: dict[str, int]) -> int:
         known = f" or one of {', '.join(names)}" if names else ""
         raise ValueError(f"{what}: {text!r} is not a number{known}")
     return int(text)
+
+
+@lru_cache(maxsize=256)
+def parse_zone(name: str) -> ZoneInfo:
+    """The time zone of that name, such as Europe/Berlin; `ValueError` if nobody here knows it."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise ValueError(f"unknown time zone {name!r}") from error

@@ -94,7 +94,7 @@ def stateful_claims(owner: StatefulSet, ordinal: int) -> tuple[PersistentVolumeC
         msgspec.structs.replace(
             claim,
             metadata=msgspec.structs.replace(
-                claim.metadata, name=f"{claim.metadata.name}-{meta.name}-{ordinal}", namespace=meta.namespace
+                claim.metadata, name=f"{claim.metadata.name}-{meta.name}-{ordinal}", namespace=meta.namespace, uid=""
             ),
         )
         for claim in owner.spec.volume_claim_templates
@@ -102,8 +102,10 @@ def stateful_claims(owner: StatefulSet, ordinal: int) -> tuple[PersistentVolumeC
 
 
 def job_labels(job: Job) -> dict[str, str]:
-    """What every pod of a job is labelled with."""
+    """What every pod of a job is labelled with; nothing if the job brings its own labels and selector."""
     meta = job.metadata
+    if job.spec.manual_selector:
+        return {}
     labels = {"batch.kubernetes.io/job-name": meta.name, "job-name": meta.name}
     if meta.uid:
         labels |= {"batch.kubernetes.io/controller-uid": meta.uid, "controller-uid": meta.uid}
@@ -138,6 +140,8 @@ def ephemeral_claims(pod: Pod) -> Iterator[PersistentVolumeClaim]:
                 metadata=ObjectMeta(
                     name=f"{meta.name}-{volume.name}",
                     namespace=meta.namespace,
+                    labels=template.metadata.labels,
+                    annotations=template.metadata.annotations,
                     owner_references=(owner_reference(pod),),
                 ),
                 spec=template.spec,

@@ -21,7 +21,7 @@ from fairway.model.names import dns_label_problem, dns_subdomain_problem, label_
 from fairway.model.node import Node
 from fairway.model.pod import Pod
 from fairway.model.storage import CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
-from fairway.model.validate_controllers import controller_problems
+from fairway.model.validate_controllers import budget_problems, controller_problems
 from fairway.model.validate_parts import (
     EFFECTS,
     Problem,
@@ -109,7 +109,7 @@ def _kind_problems(thing: ApiObject) -> Iterator[Problem]:
         case PriorityClass():
             yield from _priority_class_problems(thing)
         case PodDisruptionBudget():
-            yield from selector_problems("spec.selector", thing.spec.selector)
+            yield from budget_problems(thing)
         case ReplicaSet() | StatefulSet() | ReplicationController() | Deployment() | DaemonSet() | Job() | CronJob():
             yield from controller_problems(thing)
 

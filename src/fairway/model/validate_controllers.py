@@ -22,20 +22,23 @@ from fairway.model.controllers import (
     Job,
     JobSpec,
     PodFailurePolicyRule,
+    SuccessPolicy,
 )
-from fairway.model.cron import parse_schedule
+from fairway.model.cron import parse_schedule, parse_zone
 from fairway.model.default_pod import default_pod
 from fairway.model.meta import LabelSelector
 from fairway.model.pod import Pod, PodTemplateSpec
 from fairway.model.selector import compile_selector
 from fairway.model.validate_parts import Problem, choice_problems, selector_problems
 from fairway.model.validate_pod import pod_problems
-from fairway.model.workload import IntOrPercent, ReplicationController, StatefulSet
+from fairway.model.workload import IntOrPercent, PodDisruptionBudget, ReplicationController, StatefulSet
 
-__all__ = ["controller_problems"]
+__all__ = ["budget_problems", "controller_problems"]
 
 PERCENTAGE = re.compile(r"[0-9]{1,9}%")
 ACTIONS = ("FailJob", "FailIndex", "Ignore", "Count")
+INTERVAL = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+MAX_SUCCESS_RULES = 20
 MAX_INDEXED_PARALLELISM = 100_000
 MAX_CRON_NAME = 52  # of 63: the controller adds a dash and the minute
 
@@ -75,6 +78,21 @@ def controller_problems(thing: Controller) -> Iterator[Problem]:
         policy = template.spec.restart_policy
         if policy not in ("", "Always"):
             yield "spec.template.spec.restartPolicy", f"{policy!r} must be Always here; only a Job's pods may end"
+
+
+def budget_problems(budget: PodDisruptionBudget) -> Iterator[Problem]:
+    """Everything that is wrong with what a disruption budget allows."""
+    spec = budget.spec
+    yield from selector_problems("spec.selector", spec.selector)
+    for path, share in (("spec.minAvailable", spec.min_available), ("spec.maxUnavailable", spec.max_unavailable)):
+        yield from _share_problems(path, share)
+        if isinstance(share, str) and PERCENTAGE.fullmatch(share) and int(share.removesuffix("%")) > 100:
+            yield path, f"{share!r} must not be greater than 100%"
+    if spec.min_available is not None and spec.max_unavailable is not None:
+        yield "spec", "minAvailable and maxUnavailable cannot be both set"
+    policies = ("IfHealthyBudget", "AlwaysAllow")
+    chosen = spec.unhealthy_pod_eviction_policy or policies[0]
+    yield from choice_problems("spec.unhealthyPodEvictionPolicy", chosen, policies)
 
 
 def _number_problems(path: str, value: int | None) -> Iterator[Problem]:
@@ -145,6 +163,11 @@ def _stateful_problems(thing: StatefulSet) -> Iterator[Problem]:
     yield from choice_problems("spec.podManagementPolicy", spec.pod_management_policy or policies[0], policies)
     types = ("RollingUpdate", "OnDelete")
     yield from choice_problems("spec.updateStrategy.type", spec.update_strategy.type or types[0], types)
+    retention = spec.persistent_volume_claim_retention_policy
+    if retention is not None:
+        path, fates = "spec.persistentVolumeClaimRetentionPolicy", ("Retain", "Delete")
+        yield from choice_problems(f"{path}.whenDeleted", retention.when_deleted or fates[0], fates)
+        yield from choice_problems(f"{path}.whenScaled", retention.when_scaled or fates[0], fates)
     if spec.ordinals is not None:
         yield from _number_problems("spec.ordinals.start", spec.ordinals.start)
     rolling = spec.update_strategy.rolling_update
@@ -183,10 +206,55 @@ def _job_problems(path: str, spec: JobSpec) -> Iterator[Problem]:
                 yield f"{path}.{field}", "requires completionMode Indexed"
     if spec.max_failed_indexes is not None and spec.backoff_limit_per_index is None:
         yield f"{path}.backoffLimitPerIndex", "must be there when maxFailedIndexes is"
+    if spec.success_policy is not None:
+        yield from _success_problems(f"{path}.successPolicy", spec, spec.success_policy)
+    if spec.manual_selector:
+        problems = list(selector_problems(f"{path}.selector", spec.selector))
+        yield from problems
+        if not problems and not compile_selector(spec.selector).matches(spec.template.metadata.labels):
+            yield f"{path}.selector", _unmatched(spec.template)
     yield from _replacement_problems(path, spec)
     yield from _template_problems(path, spec.template)
     allowed = ("Never",) if spec.pod_failure_policy is not None else ("OnFailure", "Never")
     yield from choice_problems(f"{path}.template.spec.restartPolicy", spec.template.spec.restart_policy, allowed)
+
+
+def _success_problems(path: str, spec: JobSpec, policy: SuccessPolicy) -> Iterator[Problem]:
+    if not spec.is_indexed:
+        yield path, "requires completionMode Indexed"
+        return
+    if not 1 <= len(policy.rules) <= MAX_SUCCESS_RULES:
+        yield f"{path}.rules", f"must be 1 to {MAX_SUCCESS_RULES} rules, found {len(policy.rules)}"
+    completions = spec.completions or 0
+    for index, rule in enumerate(policy.rules):
+        place, total = f"{path}.rules[{index}]", completions
+        if rule.succeeded_count is None and rule.succeeded_indexes is None:
+            yield place, "must have succeededCount or succeededIndexes"
+        if rule.succeeded_indexes is not None:
+            total, problem = _num_indexes(rule.succeeded_indexes, completions)
+            if problem:
+                yield f"{place}.succeededIndexes", problem
+                continue
+        yield from _number_problems(f"{place}.succeededCount", rule.succeeded_count)
+        if (rule.succeeded_count or 0) > total:
+            yield f"{place}.succeededCount", f"must be at most {total}, the number of indexes it is counted among"
+
+
+def _num_indexes(text: str, completions: int) -> tuple[int, str]:
+    """How many indexes a text such as 0-3,7 names, and what is wrong with it."""
+    total, last = 0, -1
+    for part in text.split(",") if text else ():
+        found = INTERVAL.fullmatch(part)
+        if found is None:
+            return 0, f"{part!r} is neither an index nor a range such as 2-5"
+        low = int(found[1])
+        high = low if found[2] is None else int(found[2])
+        if high < low or (found[2] is not None and high == low) or high >= completions:
+            return 0, f"{part!r} is no range of indexes below completions, which is {completions}"
+        if low <= last:
+            return 0, f"{part!r} comes after {last}: indexes must increase"
+        total, last = total + high - low + 1, high
+    return total, ""
 
 
 def _replacement_problems(path: str, spec: JobSpec) -> Iterator[Problem]:
@@ -226,6 +294,11 @@ def _cron_job_problems(thing: CronJob) -> Iterator[Problem]:
         parse_schedule(spec.schedule)
     except ValueError as error:
         yield "spec.schedule", str(error)
+    if spec.time_zone is not None:
+        try:
+            parse_zone(spec.time_zone)
+        except ValueError as error:
+            yield "spec.timeZone", str(error)
     policies = ("Allow", "Forbid", "Replace")
     yield from choice_problems("spec.concurrencyPolicy", spec.concurrency_policy or policies[0], policies)
     yield from _number_problems("spec.startingDeadlineSeconds", spec.starting_deadline_seconds)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairway.model.affinity import Affinity, PodAffinity, PodAffinityTerm
+from fairway.model.device_need import device_problem
 from fairway.model.names import dns_label_problem, dns_subdomain_problem, label_key_problem, label_value_problem
 from fairway.model.pod import Container, Pod, PodSpec, ResourceRequirements, Toleration, TopologySpreadConstraint
 from fairway.model.requests import is_pod_level_resource, is_scalar_resource
@@ -56,6 +57,8 @@ def pod_problems(pod: Pod) -> Iterator[Problem]:
             yield f"spec.{path}", f"{seconds} must not be negative"
     if spec.node_name and (problem := dns_subdomain_problem(spec.node_name)):
         yield "spec.nodeName", problem
+    if (wrong := device_problem(pod)) is not None:  # no API server would mind; nobody can give such devices
+        yield f"metadata.annotations[{wrong[0]!r}]", wrong[1]
 
 
 def _containers_problems(spec: PodSpec) -> Iterator[Problem]:

@@ -31,6 +31,7 @@ __all__ = [
     "Service",
     "ServiceSpec",
     "StatefulSet",
+    "StatefulSetClaimRetention",
     "StatefulSetOrdinals",
     "StatefulSetRollingUpdate",
     "StatefulSetSpec",
@@ -127,6 +128,13 @@ class StatefulSetOrdinals(Value, frozen=True, kw_only=True):
     start: Int32 = 0
 
 
+class StatefulSetClaimRetention(Value, frozen=True, kw_only=True):
+    """What becomes of a pod's claims when it is scaled away, or its set deleted: Retain or Delete."""
+
+    when_deleted: str = ""
+    when_scaled: str = ""
+
+
 class StatefulSetSpec(Value, frozen=True, kw_only=True):
     """How many copies of which pod, in which order."""
 
@@ -139,6 +147,7 @@ class StatefulSetSpec(Value, frozen=True, kw_only=True):
     update_strategy: StatefulSetUpdateStrategy = StatefulSetUpdateStrategy()
     min_ready_seconds: Int32 = 0
     ordinals: StatefulSetOrdinals | None = None
+    persistent_volume_claim_retention_policy: StatefulSetClaimRetention | None = None
 
 
 class StatefulSet(Value, frozen=True, kw_only=True):

@@ -23,7 +23,8 @@ class Shares(NamedTuple):
     columns: NDArray[np.intp]  # (num_scored,)
     amounts: NDArray[np.int64]  # (num_scored,)
     counted: NDArray[np.bool_]  # (num_scored,)
-    both: NDArray[np.int64]  # (2, 1, num_scored): what is added with the pod, and without it
+    added: NDArray[np.int64]  # (num_scored, 1): the amounts again, to be added to columns
+    both: NDArray[np.int64]  # (2, num_scored, 1): what is added with the pod, and without it
     cpu: int  # where cpu is among them, -1 if it is not
     memory: int
     all_counted: bool
@@ -39,7 +40,8 @@ def shares_of(table: NodeTable, resources: Sequence[ResourceSpec], requests: Map
         np.array([table.resource_column(name) for name in names], np.intp),
         np.array(amounts, np.int64),
         np.array(counted, bool),
-        np.array([[amounts], [[0] * len(amounts)]], np.int64),
+        np.array(amounts, np.int64)[:, None],
+        np.array([amounts, [0] * len(amounts)], np.int64)[:, :, None],
         names.index("cpu") if "cpu" in names else -1,
         names.index("memory") if "memory" in names else -1,
         all(counted),

@@ -39,15 +39,13 @@ class NodeResourcesBalancedAllocation(Plugin):
         table, rows = nodes.table, nodes.rows
         if state.is_cpu_and_memory and not table.bare and not isinstance(rows, slice) and len(rows) == 1:
             return self._score_one(table, rows.item(), state)
-        if state.is_cpu_and_memory:
-            capacity, requested = nodes.of(table.allocatable)[:, :2], nodes.of(table.requested)[:, :2]
-        else:
-            index = (rows, state.columns) if isinstance(rows, slice) else (rows[:, None], state.columns)
-            capacity, requested = table.allocatable[index], table.requested[index]  # (num_rows, num_scored)
+        columns = slice(0, 2) if state.is_cpu_and_memory else state.columns
+        has_all, taken = nodes.amounts
+        capacity, requested = has_all[columns], taken[columns]  # each (num_scored, num_rows)
         complete = state.is_cpu_and_memory or (state.all_counted and capacity.all())
-        has = None if complete and not table.bare else (capacity != 0) & state.counted
+        has = None if complete and not table.bare else (capacity != 0) & state.counted[:, None]
         with_pod, without = balance(requested + state.both, capacity, has)
-        scores: NDArray[np.int64] = SCORES[with_pod - without]
+        scores: NDArray[np.int64] = SCORES.take(with_pod - without)
         return scores
 
     def _score_one(self, table: NodeTable, row: int, state: Shares) -> NDArray[np.int64]:
@@ -65,32 +63,35 @@ class NodeResourcesBalancedAllocation(Plugin):
 
 
 def balance(used: NDArray[np.int64], capacity: NDArray[np.int64], has: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-    """(1 - standard deviation of the used fractions) × 100, cut; `used` is (num_cases, num_rows, num_scored)."""
-    if has is None and used.shape[2] == 2:
-        fractions = np.minimum(used / capacity, ONE)
-        deviation = np.abs(fractions[:, :, 0] - fractions[:, :, 1]) * ONE_HALF
+    """(1 - standard deviation of the used fractions) × 100, cut; `used` is (num_cases, num_scored, num_rows)."""
+    if has is None and used.shape[1] == 2:
+        fractions = used / capacity
+        np.minimum(fractions, ONE, out=fractions)
+        deviation = np.abs(fractions[:, 0] - fractions[:, 1])
+        deviation *= ONE_HALF
     else:
         has = np.ones(capacity.shape, bool) if has is None else has
         fractions = np.minimum(used / np.where(has, capacity, 1), 1.0)
         deviation = np.stack([_deviation(np.where(has, case, 0.0), has) for case in fractions])
-    balanced: NDArray[np.int64] = ((ONE - deviation) * FULL).astype(np.int64)
-    return balanced
+    np.subtract(ONE, deviation, out=deviation)
+    deviation *= FULL
+    return deviation.astype(np.int64)
 
 
 def _deviation(fractions: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:
     """In the order of operations of kube-scheduler: half the difference of two, or the root of the mean square."""
-    count = has.sum(axis=1)
+    count = has.sum(axis=0)
     present = np.maximum(count, 1)
-    total = np.zeros(len(fractions))
-    for column in range(fractions.shape[1]):
-        total = total + fractions[:, column]
+    total = np.zeros(fractions.shape[1])
+    for column in fractions:
+        total = total + column
     mean = total / present
-    squares = np.zeros(len(fractions))
-    for column in range(fractions.shape[1]):
-        off = (fractions[:, column] - mean) * has[:, column]
+    squares = np.zeros(fractions.shape[1])
+    for column, counts in zip(fractions, has, strict=True):
+        off = (column - mean) * counts
         squares = squares + off * off
     deviation = np.sqrt(squares / present)
-    first_two = np.take_along_axis(fractions, np.argsort(~has, axis=1, kind="stable")[:, :2], axis=1)
-    if first_two.shape[1] == 2:
-        deviation = np.where(count == 2, np.abs((first_two[:, 0] - first_two[:, 1]) / 2), deviation)
+    first_two = np.take_along_axis(fractions, np.argsort(~has, axis=0, kind="stable")[:2], axis=0)
+    if len(first_two) == 2:
+        deviation = np.where(count == 2, np.abs((first_two[0] - first_two[1]) / 2), deviation)
     return np.where(count < 2, 0.0, deviation)

@@ -69,25 +69,27 @@ class NodeResourcesFit(Plugin):
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Demand) -> NDArray[np.bool_]:
         """Nodes with enough of everything left."""
-        enough: NDArray[np.bool_] = np.logical_and.reduce(self._free(nodes, state) >= state.amounts, axis=1)
+        enough: NDArray[np.bool_] = np.logical_and.reduce(self._free(nodes, state) >= state.amounts[:, None], axis=0)
         return enough
 
     def explain(self, pod: PodClass, nodes: Nodes, state: Demand) -> Sequence[Refusal]:
         """Every resource that is short; hopeless where the node would be too small even if it were empty."""
-        short = self._free(nodes, state) < state.amounts  # (num_rows, num_checked)
-        allocatable = nodes.table.allocatable[nodes.rows][:, state.columns]
-        hopeless = (short & (allocatable < state.amounts) & (state.columns != PODS)).any(axis=1)
+        wanted = state.amounts[:, None]
+        short = self._free(nodes, state) < wanted  # (num_checked, num_rows)
+        too_small = nodes.amounts[0].take(state.columns, 0) < wanted
+        hopeless = (short & too_small & (state.columns != PODS)[:, None]).any(axis=0)  # (num_rows,)
         # Few different combinations, told apart by a number with a bit for each shortage: word each once.
-        numbers = np.column_stack((short, hopeless)) @ (1 << np.arange(short.shape[1] + 1))
+        numbers = (1 << np.arange(len(short) + 1)) @ np.vstack((short, hopeless))
         known: dict[int, Refusal] = {}
         for row, number in enumerate(numbers.tolist()):
             if number not in known:
-                known[number] = _refusal(state, short[row], bool(hopeless[row]))
+                known[number] = _refusal(state, short[:, row], bool(hopeless[row]))
         return [known[number] for number in numbers.tolist()]
 
     def _free(self, nodes: Nodes, state: Demand) -> NDArray[np.int64]:
-        free: NDArray[np.int64] = nodes.of(nodes.table.allocatable) - nodes.of(nodes.table.requested)
-        return free.take(state.columns, 1)
+        """What is left of the resources that are checked: (num_checked, num_rows)."""
+        has, taken = nodes.amounts
+        return (has - taken).take(state.columns, 0)
 
     def _is_ignored(self, name: str) -> bool:
         if "/" not in name or "kubernetes.io/" in name:  # only extended resources can be left to others
@@ -109,19 +111,22 @@ class NodeResourcesFit(Plugin):
         capacity, requested = self._requested_with(nodes, state)
         has: NDArray[np.bool_] | None = None
         if table.bare or not (state.is_cpu_and_memory or (state.all_counted and capacity.all())):
-            has = (capacity != 0) & state.counted
+            has = (capacity != 0) & state.counted[:, None]
             capacity = np.where(has, capacity, 1)
         if is_least:
-            each = np.maximum((capacity - requested) * FULL // capacity, NONE)
+            each = capacity - requested
+            each *= FULL
+            each //= capacity
+            np.maximum(each, NONE, out=each)
         elif self._strategy.type == "MostAllocated":
             each = np.minimum(requested, capacity) * FULL // capacity
         else:
             return self._ratio(requested, capacity, has)
         if has is None:
-            mean: NDArray[np.int64] = (each @ self._weights) // self._total_weight
+            mean: NDArray[np.int64] = (self._weights @ each) // self._total_weight
         else:
-            weights = has * self._weights
-            mean = (each * weights).sum(axis=1) // np.maximum(weights.sum(axis=1), 1)
+            weights = has * self._weights[:, None]
+            mean = (each * weights).sum(axis=0) // np.maximum(weights.sum(axis=0), 1)
         return mean
 
     def _score_one(self, table: NodeTable, row: int, state: Shares) -> NDArray[np.int64]:
@@ -134,16 +139,19 @@ class NodeResourcesFit(Plugin):
         return np.array([total // self._total_weight], np.int64)
 
     def _requested_with(self, nodes: Nodes, state: Shares) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What the nodes have, and what would be requested with the pod there, as scoring counts it."""
-        table, rows = nodes.table, nodes.rows
+        """What the nodes have, and what would be requested with the pod there, as scoring counts it.
+
+        Each (num_scored, num_rows).
+        """
+        has, taken = nodes.amounts
+        nonzero = nodes.of(nodes.table.nonzero).T
         if state.is_cpu_and_memory:
-            return nodes.of(table.allocatable)[:, :2], nodes.of(table.nonzero) + state.amounts
-        index = (rows, state.columns) if isinstance(rows, slice) else (rows[:, None], state.columns)
-        requested = table.requested[index] + state.amounts
+            return has[:2], nonzero + state.added
+        requested = taken.take(state.columns, 0) + state.added
         for position, column in ((state.cpu, CPU), (state.memory, MEMORY)):
             if position >= 0:
-                requested[:, position] = table.nonzero[rows, column] + state.amounts[position]
-        return table.allocatable[index], requested
+                requested[position] = nonzero[column] + state.amounts[position]
+        return has.take(state.columns, 0), requested
 
     def _ratio(
         self, requested: NDArray[np.int64], capacity: NDArray[np.int64], has: NDArray[np.bool_] | None
@@ -152,9 +160,9 @@ class NodeResourcesFit(Plugin):
         utilisation = np.where(requested > capacity, 100, requested * 100 // capacity)
         each = self._curve(utilisation)
         counts = each > 0 if has is None else has & (each > 0)
-        weights = counts * self._weights
-        total = weights.sum(axis=1)
-        mean = (each * weights).sum(axis=1) / np.maximum(total, 1)
+        weights = counts * self._weights[:, None]
+        total = weights.sum(axis=0)
+        mean = (each * weights).sum(axis=0) / np.maximum(total, 1)
         rounded: NDArray[np.int64] = np.floor(mean + 0.5).astype(np.int64)
         return rounded
 

@@ -12,9 +12,15 @@ from typing import Final
 
 from fairway.cycle.plugin_entry import PluginEntry, Registry, implemented_points
 from fairway.plugin import Plugin
+from fairway.plugins.best_fit import BestFit
 from fairway.plugins.default_binder import DefaultBinder
 from fairway.plugins.default_preemption import DefaultPreemption
+from fairway.plugins.dot_product import DotProduct
 from fairway.plugins.dynamic_resources import DynamicResources
+from fairway.plugins.fgd import FGD
+from fairway.plugins.gpu_clustering import GpuClustering
+from fairway.plugins.gpu_packing import GpuPacking
+from fairway.plugins.gpu_share import GpuShare
 from fairway.plugins.image_locality import ImageLocality
 from fairway.plugins.inter_pod_affinity import InterPodAffinity
 from fairway.plugins.node_affinity import NodeAffinity
@@ -27,6 +33,8 @@ from fairway.plugins.node_unschedulable import NodeUnschedulable
 from fairway.plugins.node_volume_limits import NodeVolumeLimits
 from fairway.plugins.pod_topology_spread import PodTopologySpread
 from fairway.plugins.priority_sort import PrioritySort
+from fairway.plugins.pwr import PWR
+from fairway.plugins.random_policy import Random
 from fairway.plugins.random_score import RandomScore
 from fairway.plugins.scheduling_gates import SchedulingGates
 from fairway.plugins.taint_toleration import TaintToleration
@@ -58,6 +66,14 @@ PLUGINS: Final[Mapping[str, type[Plugin]]] = {
         DefaultBinder,
         NodeDeclaredFeatures,
         RandomScore,
+        GpuShare,
+        FGD,
+        BestFit,
+        DotProduct,
+        PWR,
+        GpuPacking,
+        GpuClustering,
+        Random,
     )
 }
 

@@ -220,6 +220,8 @@ class SchedulingQueue:
 
     def move(self, changes: Iterable[Change], only: Callable[[Pod], bool] | None = None) -> None:
         """These changes happened: move the pods they may help (of those that `only` lets through)."""
+        if not self._pods:  # nobody to wake
+            return
         now = self._clock.now()
         for change in changes:
             self._wakeups.by_change(change, only, now)
@@ -242,8 +244,10 @@ class SchedulingQueue:
 
     def next_wakeup(self) -> float | None:
         """When there is something to pop or to flush: now, or then unless something happens before; None: never."""
+        if not self._pods:
+            return None
         now = self._clock.now()
-        if self._places.active or self._places.backoff.is_poppable:
+        if self._places.active.size or self._places.backoff.is_poppable:
             return now
         time = self._wakeups.next_time()
         return None if time is None else max(time, now)  # what is overdue is due now

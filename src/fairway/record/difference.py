@@ -1,6 +1,7 @@
-"""Where two runs part: the first decision in which they differ.
+"""Where two runs part: the first decision, or the first row of any table, in which they differ.
 
-In: two runs that kept all decisions. Out: a `Difference`; called by `compare`, which then asks why.
+In: two runs that kept the same. Out: a `Difference`, asked for by `compare`, which then asks why; or a `RowDifference`,
+asked for by `sim --replay`, to which everything must be the same.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import Any
 
 from fairway.record.errors import RecordError
 from fairway.record.run import Run
+from fairway.record.schema import TABLES
 
-__all__ = ["COMPARED", "Difference", "first_difference"]
+__all__ = ["COMPARED", "Difference", "RowDifference", "first_difference", "first_unlike_row"]
 
 COMPARED = ("time_seconds", "scheduler", "pod", "attempt", "outcome", "node", "nominated_node")
 """The columns of a decision that make it the same or another."""
@@ -27,6 +29,43 @@ class Difference:
     first: dict[str, Any] | None  # the one run's decision, a row of `decisions`; None: it has no more
     second: dict[str, Any] | None
     columns: tuple[str, ...]  # what differs
+
+
+MEASURED = {"decisions": ("cycle_seconds",)}
+"""Columns that differ from run to run, by table; of `plugin_times` and `meta` nothing is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowDifference:
+    """The first row in which two runs differ."""
+
+    table: str
+    number: int  # rows of this table before it are the same
+    first: dict[str, Any] | None  # None: it has no more
+    second: dict[str, Any] | None
+    columns: tuple[str, ...]  # what differs
+
+
+def first_unlike_row(first: Run, second: Run) -> RowDifference | None:
+    """Compare all that happened, table by table, decisions first; None if everything is the same."""
+    tables = sorted(
+        TABLES.keys() - {"meta", "plugin_times"}, key=lambda name: (name != "decisions", list(TABLES).index(name))
+    )
+    for table in tables:
+        pairs = zip_longest(first.tables[table].rows(), second.tables[table].rows())
+        for number, (one, other) in enumerate(pairs):
+            if one == other:
+                continue
+            if one is None or other is None:
+                return RowDifference(table, number, one, other, ())
+            columns = tuple(
+                name
+                for name in one.keys() | other.keys()
+                if name not in MEASURED.get(table, ()) and one.get(name) != other.get(name)
+            )
+            if columns:
+                return RowDifference(table, number, one, other, tuple(sorted(columns)))
+    return None
 
 
 def first_difference(first: Run, second: Run, columns: Sequence[str] = COMPARED) -> Difference | None:

@@ -21,6 +21,7 @@ __all__ = ["OWN_ANNOTATIONS", "LivePod", "LivePods", "Templates"]
 OWN_ANNOTATIONS = "fairway.dev/"
 USER_ANNOTATION = "fairway.dev/user"
 NUM_REMEMBERED = 65_536
+NUM_RECENT = 4096
 JSON = msgspec.json.Encoder()
 
 
@@ -47,6 +48,7 @@ class LivePod(msgspec.Struct, eq=False, gc=False):
     held_since: float | None = None  # since when the open interval of occupancy runs; None: there is none
     node_id: int | None = None
     node: str | None = None
+    gpu_index: str | None = None
 
     @classmethod
     def of(cls, number: int, pod: Pod, scheduler: str, created: float) -> Self:
@@ -87,6 +89,7 @@ class LivePod(msgspec.Struct, eq=False, gc=False):
             self.reason,
             self.node_id,
             self.node,
+            self.gpu_index,
             self.requests,
         )
 
@@ -143,19 +146,27 @@ class Templates:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._known: dict[bytes, tuple[int, tuple[int, ...]]] = {}  # template number and request vector
+        self._last: dict[int, tuple[Pod, int, tuple[int, ...]]] = {}  # by the spec itself, which many pods may share
         self._num_templates = 0
         self.rows: list[tuple[int, str]] = []  # rows of the table `templates` not written yet
 
     def assign(self, live: LivePod, pod: Pod) -> None:
         """Give a pod its template and its requests."""
-        meta, spec = pod.metadata, pod.spec
+        last = self._last.get(id(pod.spec))
+        if last is not None and _is_alike(last[0], pod):
+            _, live.template, live.requests = last
+            return
+        live.template, live.requests = self._find(pod)
+        if len(self._last) >= NUM_RECENT:
+            self._last.clear()
+        self._last[id(pod.spec)] = pod, live.template, live.requests
+
+    def _find(self, pod: Pod) -> tuple[int, tuple[int, ...]]:
+        meta, spec, status = pod.metadata, pod.spec, pod.status
         if spec.node_name:
             spec = msgspec.structs.replace(spec, node_name="")
-        annotations = meta.annotations
-        if live.annotations is not None:
-            annotations = {name: value for name, value in annotations.items() if not name.startswith(OWN_ANNOTATIONS)}
-        status = pod.status
-        is_resized = bool(status.container_statuses or status.init_container_statuses or status.resources)
+        annotations = _foreign(meta.annotations)
+        is_resized = _is_resized(status)
         key = ENCODER.encode((spec, meta.labels, annotations, meta.owner_references, status if is_resized else None))
         known = self._known.get(key)
         if known is None:
@@ -166,4 +177,25 @@ class Templates:
             self.rows.append((self._num_templates, encode_json(manifest).decode()))
             known = self._known[key] = self._num_templates, self._resources.vector(pod_requests(pod))
             self._num_templates += 1
-        live.template, live.requests = known
+        return known
+
+
+def _is_alike(one: Pod, two: Pod) -> bool:
+    """Is it easily seen that two pods share a template?"""
+    return (
+        one.spec is two.spec
+        and one.metadata.labels is two.metadata.labels
+        and one.metadata.owner_references == two.metadata.owner_references
+        and not _is_resized(one.status)
+        and not _is_resized(two.status)
+        and _foreign(one.metadata.annotations) == _foreign(two.metadata.annotations)
+    )
+
+
+def _foreign(annotations: dict[str, str]) -> dict[str, str]:
+    """Those that are not ours."""
+    return {name: value for name, value in annotations.items() if not name.startswith(OWN_ANNOTATIONS)}
+
+
+def _is_resized(status: PodStatus) -> bool:
+    return bool(status.container_statuses or status.init_container_statuses or status.resources)

@@ -16,7 +16,7 @@ __all__ = ["DEFINITIONS", "Definition", "definition_of"]
 class Definition:
     """One metric, or one for each resource."""
 
-    name: str  # {} stands for a resource or a plugin
+    name: str  # {} stands for a resource, or a plugin and its extension point
     unit: str
     better: Literal["lower", "higher", ""]  # empty: neither
     meaning: str
@@ -28,6 +28,9 @@ SLOWDOWN = (
     "time from creation to end over time from start to end, of pods that succeeded or failed; runs shorter than 10 s "
     "count as 10 s, and no slowdown is less than 1"
 )
+
+
+STRANDED = "idle, but of no use to a typical pod of the run, which lacks CPU, a device, a model, or needs no device"
 
 
 def _distribution(name: str, unit: str, better: Literal["lower", "higher", ""], meaning: str) -> list[Definition]:
@@ -66,6 +69,15 @@ DEFINITIONS: Final = (
         "share of what is free on nodes where a pod of the workload does not fit, averaged over the pods that ask for "
         "the resource (of the 64 most frequent kinds) and over time",
     ),
+    Definition("gpu_total", "GPUs", "", "devices of ready nodes, over time"),
+    Definition("gpu_allocated", "share", "higher", "of the devices, shares of devices counted as such, over time"),
+    Definition("gpu_allocated_peak", "share", "", "the largest at any time"),
+    Definition("gpu_fragmentation_amount", "GPUs", "lower", f"{STRANDED}, over time"),
+    Definition("gpu_fragmentation_rate", "share", "lower", f"of all devices: {STRANDED}, over time"),
+    Definition("gpu_fragmentation_ratio", "share", "lower", f"of the idle devices: {STRANDED}, over time"),
+    Definition(
+        "gpu_idle_{}", "share", "", "of all devices: idle, by what keeps a typical pod from using it, over time"
+    ),
     Definition("attempts", "", "lower", "attempts to place a pod"),
     Definition("preemptions", "", "lower", "attempts that evicted pods"),
     Definition("wasted_seconds_{}", "amount·s", "lower", "held by pods that were evicted, lost, refused or failed"),
@@ -76,9 +88,9 @@ DEFINITIONS: Final = (
         "higher",
         "Jain's index of the users' service: the largest share of the cluster, of any resource, that their pods held",
     ),
-    *_distribution("timing_cycle_seconds", "s", "lower", "time that an attempt took, on a real clock"),
-    Definition("timing_decisions_per_second", "1/s", "higher", "attempts by their CPU time (measured)"),
-    Definition("timing_plugin_seconds_{}", "s", "lower", "CPU time of a plugin (measured)"),
+    *_distribution("timing_cycle_seconds", "s", "lower", "time that an attempt took the scheduler (measured)"),
+    Definition("timing_decisions_per_second", "1/s", "higher", "attempts by the time they took (measured)"),
+    Definition("timing_plugin_seconds_{}", "s", "lower", "CPU time of a plugin at an extension point (measured)"),
 )
 """All metrics, in the order of `Metrics.flat`."""
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.record.distribution import Distribution, jain_index
+from fairway.record.gpu_history import GpuMetrics, gpu_metrics
 from fairway.record.load import Floats, LoadHistory, load_history
 from fairway.record.placement import Imbalance, NodesUsed, fragmentation, imbalance, nodes_used
 from fairway.record.run import Run
@@ -56,9 +57,9 @@ class UserMetrics:
 class Timing:
     """What the schedulers themselves cost: measured, so different every time."""
 
-    cycle_seconds: Distribution  # real time of an attempt
-    decisions_per_second: float | None  # attempts by their CPU time
-    plugin_seconds: dict[str, float]  # CPU time by plugin, where it was recorded
+    cycle_seconds: Distribution  # of an attempt
+    decisions_per_second: float | None  # attempts by the time they took
+    plugin_seconds: dict[str, dict[str, float]]  # CPU time by plugin and extension point, where it was recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class Metrics:
     imbalance: dict[str, Imbalance]
     nodes_used: NodesUsed
     fragmentation: dict[str, float]
+    gpu: GpuMetrics | None  # None: no node has GPU devices
     attempts: int
     preemptions: int
     wasted_seconds: dict[str, float]
@@ -149,6 +151,7 @@ def measure(run: Run) -> Metrics:
         imbalance=imbalance(history),
         nodes_used=nodes_used(history),
         fragmentation=fragmentation(history, *_pod_classes(run)),
+        gpu=gpu_metrics(run),
         attempts=int(pods["attempts"].sum()),
         preemptions=len(run.decisions.where("num_victims > 0")),
         wasted_seconds=dict(zip(history.resources, wasted.tolist(), strict=True)),
@@ -230,12 +233,12 @@ def _means(values: Floats, group: NDArray[np.intp], num_groups: int) -> list[flo
 def _timing(run: Run) -> Timing:
     seconds = run.decisions.numpy("cycle_seconds")["cycle_seconds"]
     total = float(seconds.sum())
-    plugins = run.sql("SELECT plugin, sum(cpu_seconds) AS seconds FROM plugin_times GROUP BY plugin ORDER BY plugin")
-    return Timing(
-        Distribution.of(seconds),
-        len(seconds) / total if total > 0 else None,
-        {row["plugin"]: row["seconds"] for row in plugins.rows()},
-    )
+    plugins: dict[str, dict[str, float]] = {}
+    for row in run.sql(
+        "SELECT plugin, point, sum(cpu_seconds) AS seconds FROM plugin_times GROUP BY ALL ORDER BY plugin, point"
+    ).rows():
+        plugins.setdefault(row["plugin"], {})[row["point"]] = row["seconds"]
+    return Timing(Distribution.of(seconds), len(seconds) / total if total > 0 else None, plugins)
 
 
 def _flatten(tree: dict[str, Any], prefix: str, found: dict[str, float]) -> None:

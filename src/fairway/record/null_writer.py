@@ -6,11 +6,11 @@ calls by writing a file; with a `NullWriter` in its place a simulation records n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from fairway.cycle import Decision, Inspection
+from fairway.cycle import Decision, Inspection, Spent
 from fairway.model import ApiObject, Node, Pod
 from fairway.queue import Place
 
@@ -78,7 +78,7 @@ class NullWriter:
     ) -> None:
         """A waiting pod moved within, into (no origin) or out of (no place) the queue."""
 
-    def bound(self, t: float, uid: str, node: str) -> None:
+    def bound(self, t: float, uid: str, node: str, gpu_index: str | None = None) -> None:
         """A pod is bound to a node, and holds what it asked for from now on."""
 
     def started(self, t: float, uid: str) -> None:
@@ -105,10 +105,8 @@ class NullWriter:
     def event(self, t: float, kind: str, subject: str, reason: str, message: str) -> None:
         """People were told something."""
 
-    def plugin_time(
-        self, t: float, scheduler: str, plugin: str, point: str, num_calls: int, cpu_seconds: float
-    ) -> None:
-        """A plugin was called so often and used so much time since this was last told."""
+    def plugin_times(self, t: float, scheduler: str, times: Iterable[Spent], *, is_of_attempt: bool = True) -> None:
+        """What plugins used in the attempt that was told last, or else between attempts, of all of the run."""
 
     def close(self, t_end: float) -> None:
         """The run is over."""

@@ -23,6 +23,7 @@ class RecordOptions:
     queue: bool = True  # moves between the places of the queue
     events: bool = True
     objects: bool = True  # manifests of everything that is no pod and no node, as it came and went
+    plugin_times: bool = False  # what each plugin used in each attempt: has to be measured, which takes time itself
     chunk_rows: int = 50_000  # a table with so many rows in memory is written out, and all others with it
 
     def __post_init__(self) -> None:

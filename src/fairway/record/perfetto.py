@@ -2,8 +2,8 @@
 
 In: a `Run`. Out: a JSON file in the Trace Event Format, gzipped if its name ends so, written as it is read. Each node
 is a process whose pods are slices, beside each other in lanes where they overlap; a counter shows the pods that wait.
-Each scheduler is a process on a clock of its own, the CPU time it used from the run's beginning: one slice an attempt,
-and the time of plugins, where it was recorded, in a lane each.
+Each scheduler is a process on a clock of its own, the time it used from the run's beginning: one slice an attempt, and
+within it, where it was recorded (it is all CPU time then), one for each plugin and extension point.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _open(path: Path) -> IO[str]:
 def _events(run: Run) -> Iterator[Event]:
     yield from _waiting(run)
     yield from _attempts(run)
-    yield from _plugins(run)
+    yield from _between_attempts(run)
     yield from _pods_on_nodes(run)
 
 
@@ -103,61 +103,79 @@ def _waiting(run: Run) -> Iterator[Event]:
         }
 
 
+ATTEMPTS = """
+SELECT coalesce(d.decision_id, p.decision_id) AS decision_id, coalesce(d.scheduler, p.scheduler) AS scheduler,
+       d.pod, d.node, d.outcome, d.cycle_seconds, d.time_seconds, d.attempt, d.num_feasible, d.message, p.spent
+FROM decisions d FULL JOIN (
+  SELECT decision_id, any_value(scheduler) AS scheduler,
+         list({plugin: plugin, point: point, num_calls: num_calls, cpu_seconds: cpu_seconds} ORDER BY rowid) AS spent
+  FROM plugin_times WHERE decision_id IS NOT NULL GROUP BY decision_id
+) p USING (decision_id) ORDER BY decision_id
+"""
+
+
 def _attempts(run: Run) -> Iterator[Event]:
-    """Slices of attempts, each scheduler on a clock of the CPU time it used."""
+    """Slices of attempts, each scheduler on a clock of the time it used; within them those of plugins."""
     processes: dict[str, int] = {}
     clocks: dict[str, float] = {}
-    for row in run.decisions.rows():
+    is_timed = len(run.plugin_times) > 0
+    clock = "CPU time" if is_timed else "real time"
+    for row in (run.sql(ATTEMPTS) if is_timed else run.decisions).rows():
         scheduler = row["scheduler"]
         if scheduler not in processes:
             processes[scheduler] = SCHEDULERS + len(processes)
-            yield from _process(processes[scheduler], f"scheduler {scheduler} (CPU time)")
+            yield from _process(processes[scheduler], f"scheduler {scheduler} ({clock})")
             yield _thread(processes[scheduler], 0, "attempts")
         begin = clocks.get(scheduler, 0.0)
-        clocks[scheduler] = begin + row["cycle_seconds"]
-        yield {
-            "name": f"{row['pod']} → {row['node']}" if row["node"] else row["pod"],
-            "cat": row["outcome"],
-            "ph": "X",
-            "pid": processes[scheduler],
-            "tid": 0,
-            "ts": begin * MICROSECONDS,
-            "dur": row["cycle_seconds"] * MICROSECONDS,
-            "args": {
-                "time_seconds": row["time_seconds"],
-                "attempt": row["attempt"],
-                "num_feasible": row["num_feasible"],
-                "message": row["message"],
-            },
-        }
+        spent = row.get("spent") or ()
+        in_plugins = sum(one["cpu_seconds"] for one in spent)
+        seconds = max(row["cycle_seconds"] or 0.0, in_plugins)  # an attempt that was not kept: what is known of it
+        clocks[scheduler] = begin + seconds
+        place = {"ph": "X", "pid": processes[scheduler], "tid": 0}
+        if row["outcome"] is not None:
+            yield {
+                "name": f"{row['pod']} → {row['node']}" if row["node"] else row["pod"],
+                "cat": row["outcome"],
+                **place,
+                "ts": begin * MICROSECONDS,
+                "dur": seconds * MICROSECONDS,
+                "args": {
+                    "time_seconds": row["time_seconds"],
+                    "attempt": row["attempt"],
+                    "num_feasible": row["num_feasible"],
+                    "message": row["message"],
+                },
+            }
+        for one in spent:
+            yield _plugin_slice(one, begin, place)
+            begin += one["cpu_seconds"]
 
 
-def _plugins(run: Run) -> Iterator[Event]:
-    """The CPU time of each plugin at each extension point, a lane each, one slice after the other."""
+def _between_attempts(run: Run) -> Iterator[Event]:
+    """What plugins used between attempts, a lane for each scheduler."""
     known = run.sql("SELECT scheduler FROM decisions GROUP BY scheduler ORDER BY min(decision_id)")
     schedulers = [row["scheduler"] for row in known.rows()]  # in the order `_attempts` numbered them
-    lanes: dict[tuple[str, str, str], int] = {}
-    clocks: dict[tuple[str, str, str], float] = {}
+    clocks: dict[str, float] = {}
     for row in run.plugin_times.rows():
-        key = row["scheduler"], row["plugin"], row["point"]
-        if row["scheduler"] not in schedulers:
-            schedulers.append(row["scheduler"])
+        if row.get("decision_id") is not None or row["scheduler"] not in schedulers:
+            continue
         process = SCHEDULERS + schedulers.index(row["scheduler"])
-        if key not in lanes:
-            lanes[key] = len(lanes) + 1
-            yield _thread(process, lanes[key], f"{row['plugin']} {row['point']}")
-        begin = clocks.get(key, 0.0)
-        clocks[key] = begin + row["cpu_seconds"]
-        yield {
-            "name": f"{row['plugin']} {row['point']}",
-            "cat": "plugin",
-            "ph": "X",
-            "pid": process,
-            "tid": lanes[key],
-            "ts": begin * MICROSECONDS,
-            "dur": row["cpu_seconds"] * MICROSECONDS,
-            "args": {"num_calls": row["num_calls"], "until_seconds": row["time_seconds"]},
-        }
+        if row["scheduler"] not in clocks:
+            yield _thread(process, 1, "between attempts")
+        begin = clocks.get(row["scheduler"], 0.0)
+        clocks[row["scheduler"]] = begin + row["cpu_seconds"]
+        yield _plugin_slice(row, begin, {"ph": "X", "pid": process, "tid": 1})
+
+
+def _plugin_slice(spent: Event, begin: float, place: Event) -> Event:
+    return {
+        "name": f"{spent['plugin']} {spent['point']}",
+        "cat": "plugin",
+        **place,
+        "ts": begin * MICROSECONDS,
+        "dur": spent["cpu_seconds"] * MICROSECONDS,
+        "args": {"num_calls": spent["num_calls"]},
+    }
 
 
 class Lanes:

@@ -49,7 +49,7 @@ class Run:
         self.plugin_times = self._table("plugin_times")
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Run:
+    def open(cls, path: str | os.PathLike[str]) -> Self:
         """Open a run for reading; `RecordError` says what is wrong with a file that is none."""
         connection, meta = open_run_file(Path(path))
         return cls(connection, Path(path), meta)

@@ -114,6 +114,7 @@ PODS = TableSchema(
                "`NodeLost` or `Rejected`", is_nullable=True),
         Column("node_id", "INTEGER", "the node it was bound to", is_nullable=True),
         Column("node", "VARCHAR", "and its name", is_nullable=True),
+        Column("gpu_index", "VARCHAR", "the GPU devices it got there: `3`, or `0-1-2`", is_nullable=True),
     ),
     amounts="requests, the last ones in force",
 )  # fmt: skip
@@ -145,7 +146,9 @@ DECISIONS = TableSchema(
         Column("num_feasible", "INTEGER", "how many nodes fitted, of those looked at"),
         Column("score", "BIGINT", "the best total score, if nodes were scored", is_nullable=True),
         Column("num_best", "INTEGER", "how many nodes had it"),
-        Column("cycle_seconds", "DOUBLE", "time that the attempt took, on a real clock: different in every run"),
+        Column("cycle_seconds", "DOUBLE",
+               "time that the attempt took the scheduler: CPU time where plugins were timed, else on a real clock; "
+               "different in every run"),
         Column("nominated_node", "VARCHAR", "the node that preemption makes room on", is_nullable=True),
         Column("num_victims", "INTEGER", "how many pods it evicts there"),
         Column("message", "VARCHAR", "why the pod was not placed", is_nullable=True),
@@ -248,13 +251,17 @@ OBJECTS = TableSchema(
 )
 PLUGIN_TIMES = TableSchema(
     "plugin_times",
-    "CPU time by plugin, where it was measured: what each used since the row before it.",
+    "CPU time by plugin, where it was measured (`record: {pluginTimes: true}`): what each used in an attempt, not "
+    "counting other plugins that it asked.",
     "rowid",
     (
+        Column(
+            "decision_id", "BIGINT", "in which attempt; null: between attempts, since the run began", is_nullable=True
+        ),
         Column("time_seconds", "DOUBLE", "when it was noted down"),
         Column("scheduler", "VARCHAR", "scheduler"),
         Column("plugin", "VARCHAR", "plugin"),
-        Column("point", "VARCHAR", "extension point: `filter`, `score`, ..."),
+        Column("point", "VARCHAR", "extension point, as kube-scheduler's metrics name it: `Filter`, `Score`, ..."),
         Column("num_calls", "BIGINT", "calls"),
         Column("cpu_seconds", "DOUBLE", "time used"),
     ),

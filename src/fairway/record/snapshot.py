@@ -13,6 +13,7 @@ from typing import cast
 import msgspec
 
 from fairway.model import ApiObject, Node, Pod, PodStatus, decode_object
+from fairway.model.device_need import GPU_INDEX
 from fairway.record.run import Run
 
 __all__ = ["nodes_at", "objects_at", "pods_at"]
@@ -41,12 +42,15 @@ def pods_at(run: Run, at: float, start: dt.datetime = START) -> list[Pod]:
         template = templates[row["template_id"]]
         is_bound = row["bound_seconds"] is not None and row["bound_seconds"] <= at
         is_started = row["started_seconds"] is not None and row["started_seconds"] <= at
+        annotations = {**template.metadata.annotations, **json.loads(row["annotations"] or "{}")}
+        if is_bound and row.get("gpu_index"):
+            annotations[GPU_INDEX] = row["gpu_index"]
         metadata = msgspec.structs.replace(
             template.metadata,
             namespace=row["namespace"],
             name=row["pod"].removeprefix(row["namespace"] + "/"),
             uid=row["uid"],
-            annotations={**template.metadata.annotations, **json.loads(row["annotations"] or "{}")},
+            annotations=annotations,
             creation_timestamp=start + dt.timedelta(seconds=row["created_seconds"]),
         )
         spec = msgspec.structs.replace(template.spec, node_name=row["node"] if is_bound else "")

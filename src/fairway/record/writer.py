@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 
 from fairway import __version__
-from fairway.cycle import Decision, Outcome
+from fairway.cycle import Decision, Outcome, Spent
 from fairway.model import ApiObject, Node, Pod, encode_json
 from fairway.queue import Place
 from fairway.record.buffer import Resources, TableBuffer
@@ -110,15 +110,15 @@ class RunWriter(NullWriter):
             self.flush()
         return live.number
 
-    def bound(self, t: float, uid: str, node: str) -> None:
-        """A pod is bound to a node: its interval opens."""
+    def bound(self, t: float, uid: str, node: str, gpu_index: str | None = None) -> None:
+        """A pod is bound to a node, and to these of its devices: its interval opens."""
         live = self._pods.by_uid.get(uid)
         if live is None:
             raise RecordError(f"there is no pod with the uid {uid} to bind to {node}")
         if live.bound is not None:
             raise RecordError(f"pod {live.key} is bound to {live.node} already")
         live.node_id = self._nodes.number_of(node)
-        live.node = node
+        live.node, live.gpu_index = node, gpu_index
         live.bound = live.held_since = t
 
     # Of a pod that has ended nothing more is written, whatever a node that lags behind still tells about it.
@@ -266,11 +266,11 @@ class RunWriter(NullWriter):
         if len(rows) >= self._chunk:
             self.flush()
 
-    def plugin_time(
-        self, t: float, scheduler: str, plugin: str, point: str, num_calls: int, cpu_seconds: float
-    ) -> None:
-        """A plugin was called so often and used so much time since this was last told."""
-        self._append("plugin_times", (t, scheduler, plugin, point, num_calls, cpu_seconds))
+    def plugin_times(self, t: float, scheduler: str, times: Iterable[Spent], *, is_of_attempt: bool = True) -> None:
+        """What plugins used in the attempt that was told last, or else between attempts, of all of the run."""
+        number = self._num_decisions - 1 if is_of_attempt else None
+        for spent in times:
+            self._append("plugin_times", (number, t, scheduler, *spent))
 
     # -- everything else ---------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ schedulers really can want the same place. Conflicts are resolved here, as a kub
 from __future__ import annotations
 
 import datetime as dt
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ EPOCH = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 """What the calendar says when a simulation begins."""
 
 Watcher = Callable[[Event], None]
+ADDED, MODIFIED, DELETED = Verb  # looking up a member of an enum is slow, and these are in the hot path
 
 
 class ApiError(Exception):
@@ -41,7 +42,7 @@ class ApiServer:
 
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
-        self._objects: dict[str, dict[tuple[str, str], Any]] = {}
+        self._objects: defaultdict[str, dict[tuple[str, str], Any]] = defaultdict(dict)
         self._pods: dict[str, Pod] = {}
         self._watchers: list[Watcher] = []
         self._outbox: deque[Event] = deque()
@@ -64,14 +65,15 @@ class ApiServer:
 
     def _tell(self, verb: Verb, item: Any) -> None:
         """Events caused by watchers wait their turn, so that everybody sees one order."""
-        self._outbox.append(Event(verb, item))
-        if len(self._outbox) > 1:
+        outbox = self._outbox
+        outbox.append(Event(verb, item))
+        if len(outbox) > 1:
             return
-        while self._outbox:
-            event = self._outbox[0]
+        while outbox:
+            event = outbox[0]
             for watcher in self._watchers:
                 watcher(event)
-            self._outbox.popleft()
+            outbox.popleft()
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -94,7 +96,7 @@ class ApiServer:
         """A new object; it gets a uid, a version and a date of birth if it has none."""
         meta = item.metadata
         key = (meta.namespace, meta.name)
-        if key in self._objects.get(item.kind, {}):
+        if key in self._objects[item.kind]:
             raise ConflictError(f"{item.kind} {'/'.join(part for part in key if part)} exists already")
         self._made += 1
         meta = msgspec.structs.replace(
@@ -104,28 +106,30 @@ class ApiServer:
             resource_version=self._next_version(),
         )
         item = msgspec.structs.replace(item, metadata=meta)
-        self._put(item)
-        self._tell(Verb.ADDED, item)
+        self._put(item, key)
+        self._tell(ADDED, item)
         return item
 
     def update(self, item: Any) -> Any:
         """Replace an object by a newer version of itself."""
-        if (item.metadata.namespace, item.metadata.name) not in self._objects.get(item.kind, {}):
-            raise NotFoundError(f"{item.kind} {item.metadata.namespace}/{item.metadata.name} is gone")
-        meta = msgspec.structs.replace(item.metadata, resource_version=self._next_version())
+        meta = item.metadata
+        key = (meta.namespace, meta.name)
+        if key not in self._objects[item.kind]:
+            raise NotFoundError(f"{item.kind} {meta.namespace}/{meta.name} is gone")
+        meta = msgspec.structs.replace(meta, resource_version=self._next_version())
         item = msgspec.structs.replace(item, metadata=meta)
-        self._put(item)
-        self._tell(Verb.MODIFIED, item)
+        self._put(item, key)
+        self._tell(MODIFIED, item)
         return item
 
     def remove(self, item: Any) -> None:
         """The object is gone at once. For pods on nodes, ask with `delete` first."""
-        found = self._objects.get(item.kind, {}).pop((item.metadata.namespace, item.metadata.name), None)
+        found = self._objects[item.kind].pop((item.metadata.namespace, item.metadata.name), None)
         if found is None:
             return
         if isinstance(found, Pod):
             self._pods.pop(found.metadata.uid, None)
-        self._tell(Verb.DELETED, found)
+        self._tell(DELETED, found)
 
     def delete(self, pod: Pod, condition: PodCondition | None = None) -> None:
         """Ask for a pod to end: at once if it is on no node or over, else its kubelet sees to it."""
@@ -142,8 +146,8 @@ class ApiServer:
             status = msgspec.structs.replace(status, conditions=(*others, condition))
         self.update(msgspec.structs.replace(current, metadata=meta, status=status))
 
-    def bind(self, uid: str, node: str) -> Pod:
-        """Put a pod on a node. Refused if the pod is gone, going, or has a node."""
+    def bind(self, uid: str, node: str, annotations: Mapping[str, str] | None = None) -> Pod:
+        """Put a pod on a node, and the binding's annotations on it. Refused if it is gone, going, or has a node."""
         pod = self._pods.get(uid)
         if pod is None:
             raise NotFoundError("the pod does not exist any more")
@@ -153,11 +157,14 @@ class ApiServer:
             raise ConflictError(f'pod {pod.metadata.name} is already assigned to node "{pod.spec.node_name}"')
         spec = msgspec.structs.replace(pod.spec, node_name=node)
         status = msgspec.structs.replace(pod.status, nominated_node_name="")
+        if annotations:
+            metadata = msgspec.structs.replace(pod.metadata, annotations={**pod.metadata.annotations, **annotations})
+            pod = msgspec.structs.replace(pod, metadata=metadata)
         bound: Pod = self.update(msgspec.structs.replace(pod, spec=spec, status=status))
         return bound
 
-    def _put(self, item: Any) -> None:
-        self._objects.setdefault(item.kind, {})[(item.metadata.namespace, item.metadata.name)] = item
+    def _put(self, item: Any, key: tuple[str, str]) -> None:
+        self._objects[item.kind][key] = item
         if isinstance(item, Pod):
             self._pods[item.metadata.uid] = item
 

@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
 from fairway.cluster import Event, HostPort, Verb
 from fairway.cluster.pod_class import host_ports
-from fairway.model import Node, Pod
+from fairway.model import Node, Pod, PodSpec
+from fairway.model.device_need import GPU_INDEX
 from fairway.model.requests import pod_requests
 from fairway.record import NullWriter
 from fairway.sim.api_server import ApiServer
 from fairway.sim.lifetime import Lifetime, lifetime_of
+from fairway.sim.luck import Luck
 from fairway.sim.timeline import Handle
+
+ORPHAN_QUARANTINE = 40.0  # of kube-controller-manager's pod garbage collector
+MOST_NEEDS = 4096
+DISRUPTIONS = {"PreemptionByScheduler": "Preempted", "EvictionByEvictionAPI": "Evicted"}
 
 
 class KubeletSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -31,15 +37,23 @@ class KubeletSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     termination_latency: float = 1.0  # from the request to the end, at most the pod's grace period
 
 
+class Needs(NamedTuple):
+    """What a pod takes from its node."""
+
+    spec: PodSpec
+    requests: Mapping[str, int]
+    ports: tuple[HostPort, ...]
+
+
 class Resident:
     """A pod on a node, as its kubelet sees it."""
 
     __slots__ = ("lifetime", "ports", "requests", "timer", "uid")
 
-    def __init__(self, pod: Pod, lifetime: Lifetime) -> None:
+    def __init__(self, pod: Pod, lifetime: Lifetime, needs: Needs) -> None:
         self.uid = pod.metadata.uid
-        self.requests: Mapping[str, int] = pod_requests(pod)
-        self.ports: tuple[HostPort, ...] = host_ports(pod)
+        self.requests = needs.requests
+        self.ports = needs.ports
         self.lifetime = lifetime
         self.timer: Handle | None = None  # what happens to it next
 
@@ -95,14 +109,14 @@ class Kubelet:
 class Kubelets:
     """All of them; watches the API server."""
 
-    def __init__(
-        self, api: ApiServer, settings: KubeletSettings, generator: np.random.Generator, writer: NullWriter
-    ) -> None:
+    def __init__(self, api: ApiServer, settings: KubeletSettings, luck: Luck, writer: NullWriter) -> None:
         self._api = api
         self._settings = settings
-        self._random = generator
+        self._luck = luck
         self._writer = writer
         self.by_node: dict[str, Kubelet] = {}
+        self._orphans: dict[str, str] = {}  # pods on nodes that do not exist, and the nodes
+        self._needs: dict[int, Needs] = {}  # by the containers themselves
         api.watch(self.observe)
 
     # -- events ----------------------------------------------------------------------------------------------------
@@ -110,10 +124,11 @@ class Kubelets:
     def observe(self, event: Event) -> None:
         """A pod or node came, changed or went."""
         item = event.object
-        if isinstance(item, Node):
+        if isinstance(item, Pod):
+            if item.spec.node_name:
+                self._observe_pod(item, event.verb)
+        elif isinstance(item, Node):
             self._observe_node(item, event.verb)
-        elif isinstance(item, Pod) and item.spec.node_name:
-            self._observe_pod(item, event.verb)
 
     def _observe_node(self, node: Node, verb: Verb) -> None:
         name = node.metadata.name
@@ -124,7 +139,11 @@ class Kubelets:
         elif name in self.by_node:
             self.by_node[name].learn(node)
         else:
-            self.by_node[name] = Kubelet(node)
+            kubelet = self.by_node[name] = Kubelet(node)
+            for uid in [uid for uid, wanted in self._orphans.items() if wanted == name]:
+                pod = self._api.pod(uid)
+                if pod is not None and not pod.is_finished:
+                    self._receive(pod, kubelet)
 
     def _observe_pod(self, pod: Pod, verb: Verb) -> None:
         kubelet = self.by_node.get(pod.spec.node_name)
@@ -133,20 +152,32 @@ class Kubelets:
             if kubelet is not None and kubelet.dismiss(uid) is not None:
                 self._writer.ended(self._api.timeline.now(), uid, "Deleted")
         elif kubelet is None or pod.is_finished:
-            return
+            if kubelet is None and uid not in self._orphans:
+                self._orphans[uid] = pod.spec.node_name
+                self._api.timeline.after(ORPHAN_QUARANTINE, lambda: self._collect(uid))
         elif uid not in kubelet.residents:
             self._receive(pod, kubelet)
         elif pod.is_terminating and not kubelet.is_lost:
             self._terminate(pod, kubelet)
+
+    def _collect(self, uid: str) -> None:
+        """A pod was bound to a node that did not exist, by somebody who did not know: it goes if that is still so."""
+        node = self._orphans.pop(uid)
+        pod = self._api.pod(uid)
+        if pod is not None and node not in self.by_node:
+            now = self._api.timeline.now()
+            self._writer.event(now, "Pod", pod.key, "DeletingNode", f"PodGC: node {node} no longer exists")
+            self._writer.ended(now, uid, "NodeLost")
+            self._api.remove(pod)
 
     # -- a pod's life ----------------------------------------------------------------------------------------------
 
     def _receive(self, pod: Pod, kubelet: Kubelet) -> None:
         """A pod was bound here: admit it or not, then start it."""
         now = self._api.timeline.now()
-        newcomer = Resident(pod, lifetime_of(pod, self._random))
+        newcomer = Resident(pod, lifetime_of(pod, self._luck), self._needs_of(pod))
         objection = kubelet.objection(newcomer)
-        self._writer.bound(now, pod.metadata.uid, pod.spec.node_name)
+        self._writer.bound(now, pod.metadata.uid, pod.spec.node_name, pod.metadata.annotations.get(GPU_INDEX))
         if objection:
             self._writer.ended(now, pod.metadata.uid, "Rejected")
             self._finish(pod, "Failed", objection)
@@ -158,6 +189,27 @@ class Kubelets:
             latency = newcomer.lifetime.start_latency
             delay = self._start_latency(pod, kubelet) if latency is None else latency
             newcomer.timer = self._api.timeline.after(delay, lambda: self._start(pod.metadata.uid, kubelet))
+
+    def _needs_of(self, pod: Pod) -> Needs:
+        """Worked out once for pods that share their containers, as the pods of a template do."""
+        spec, status = pod.spec, pod.status
+        known = self._needs.get(id(spec.containers))
+        if known is not None:
+            like = known.spec
+            if (
+                like.containers is spec.containers
+                and like.init_containers is spec.init_containers
+                and like.resources is spec.resources
+                and like.overhead is spec.overhead
+                and not (status.container_statuses or status.init_container_statuses or status.resources)
+            ):
+                return known
+        needs = Needs(spec, pod_requests(pod), host_ports(pod))
+        if not (status.container_statuses or status.init_container_statuses or status.resources):
+            if len(self._needs) >= MOST_NEEDS:
+                self._needs.clear()
+            self._needs[id(spec.containers)] = needs
+        return needs
 
     def _start_latency(self, pod: Pod, kubelet: Kubelet) -> float:
         if not self._settings.image_pull_latency:
@@ -188,7 +240,7 @@ class Kubelets:
         delay = min(self._settings.termination_latency, math.inf if grace is None else grace)
         if resident.timer is not None:
             resident.timer.cancel()
-        reason = "Preempted" if _was_preempted(pod) else "Deleted"
+        reason = _why_it_goes(pod)
         resident.timer = self._api.timeline.after(delay, lambda: self._end(pod.metadata.uid, kubelet, reason))
 
     def _end(self, uid: str, kubelet: Kubelet | None, reason: str) -> None:
@@ -237,5 +289,7 @@ class Kubelets:
                 (self._run if pod.status.phase == "Running" else self._start)(uid, kubelet)
 
 
-def _was_preempted(pod: Pod) -> bool:
-    return any(condition.type == "DisruptionTarget" for condition in pod.status.conditions)
+def _why_it_goes(pod: Pod) -> str:
+    """What became of a pod whose deletion was asked for; whoever disrupts pods says so in a condition."""
+    disruption = next((one for one in pod.status.conditions if one.type == "DisruptionTarget"), None)
+    return "Deleted" if disruption is None else DISRUPTIONS.get(disruption.reason, "Deleted")

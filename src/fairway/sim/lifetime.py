@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from fairway.model import Pod
+from fairway.sim.luck import Luck
 from fairway.trace.annotations import DURATION, FAIL_AFTER, FAIL_PROBABILITY, START_LATENCY, seconds_annotation
 
 UNTIL_IT_FAILS = 3600.0
@@ -29,8 +28,8 @@ class Lifetime(NamedTuple):
 FOREVER = Lifetime(math.inf, False, None)
 
 
-def lifetime_of(pod: Pod, generator: np.random.Generator) -> Lifetime:
-    """The pod's life, with its chances drawn from `generator`; `DecodeError` if an annotation makes no sense."""
+def lifetime_of(pod: Pod, luck: Luck) -> Lifetime:
+    """The pod's life, with its own luck; `DecodeError` if an annotation makes no sense."""
     notes = pod.metadata.annotations
     if not notes:
         return FOREVER
@@ -40,7 +39,8 @@ def lifetime_of(pod: Pod, generator: np.random.Generator) -> Lifetime:
     after = seconds_annotation(pod, FAIL_AFTER)
     if after is not None and after <= seconds:
         return Lifetime(after, True, latency)
-    if FAIL_PROBABILITY in notes and generator.random() < float(notes[FAIL_PROBABILITY]):
-        end = seconds if math.isfinite(seconds) else UNTIL_IT_FAILS
-        return Lifetime(float(generator.random()) * end, True, latency)
+    if FAIL_PROBABILITY in notes:
+        fate, moment = luck.of(pod)
+        if fate < float(notes[FAIL_PROBABILITY]):
+            return Lifetime(moment * (seconds if math.isfinite(seconds) else UNTIL_IT_FAILS), True, latency)
     return Lifetime(seconds, False, latency)

@@ -11,16 +11,22 @@ from typing import Literal
 
 import msgspec
 
-from fairway.model import Node, NodeCondition, Pod, Taint
-from fairway.model.selector import compile_selector
+from fairway.model import Node, NodeCondition, Pod, PodCondition, Taint
 from fairway.model.toleration import tolerates
 from fairway.record import NullWriter
 from fairway.sim.api_server import ApiServer
+from fairway.sim.eviction import evict
 from fairway.sim.kubelets import Kubelets
 
 NOTICED_AFTER = 50.0  # node-monitor-grace-period
 EVICTION_RETRY = 5.0
 UNREACHABLE = "node.kubernetes.io/unreachable"
+TAINTED = PodCondition(
+    type="DisruptionTarget",
+    status="True",
+    reason="DeletionByTaintManager",
+    message="Taint manager: deleting due to NoExecute taint",
+)
 FaultAction = Literal["lose", "return", "cordon", "uncordon", "drain", "add", "remove"]
 
 
@@ -31,8 +37,10 @@ class NodeLifecycle:
         self._api = api
         self._kubelets = kubelets
         self._writer = writer
-        self._lost: set[str] = set()
+        self._lost: dict[str, float] = {}  # since when
+        self._cordoned: set[str] = set()  # by us
         self._removed: dict[str, Node] = {}
+        self._refused: dict[str, set[str]] = {}  # by node that is being drained: pods that may not go yet
 
     def apply(self, action: FaultAction, name: str, seconds: float | None = None) -> None:
         """One fault now; with `seconds`, undone after that time."""
@@ -48,36 +56,44 @@ class NodeLifecycle:
     def _lose(self, name: str) -> None:
         if self._node(name) is None or name in self._lost:
             return
-        self._lost.add(name)
+        since = self._lost[name] = self._api.timeline.now()
         self._kubelets.lose(name)
-        self._api.timeline.after(NOTICED_AFTER, lambda: self._notice(name))
+        self._api.timeline.after(NOTICED_AFTER, lambda: self._notice(name, since))
 
     def _return(self, name: str) -> None:
         node = self._node(name)
         if node is None or name not in self._lost:
             return
-        self._lost.discard(name)
+        del self._lost[name]
         self._kubelets.revive(name)
         self._change(node, ready=True, taints=tuple(t for t in node.spec.taints if t.key != UNREACHABLE))
 
     def _cordon(self, name: str) -> None:
         node = self._node(name)
-        if node is not None:
+        if node is not None and not node.spec.unschedulable:
+            self._cordoned.add(name)
             self._api.update(_with_cordon(node, True))
 
     def _uncordon(self, name: str) -> None:
         node = self._node(name)
-        if node is not None:
+        self._cordoned.discard(name)
+        if node is not None and node.spec.unschedulable:
             self._api.update(_with_cordon(node, False))
 
     def _drain(self, name: str) -> None:
         self._cordon(name)
-        self._evict_all(name)
+        if name not in self._refused:  # else it is being drained already
+            self._evict_all(name)
 
     def _remove(self, name: str) -> None:
+        """The machine is gone, and with it what faults did to it: if it comes back, it is as good as new."""
         node = self._node(name)
         if node is not None:
-            self._removed[name] = node
+            self._lost.pop(name, None)
+            kept = tuple(taint for taint in node.spec.taints if taint.key != UNREACHABLE)
+            new = _with_cordon(node, node.spec.unschedulable and name not in self._cordoned)
+            self._cordoned.discard(name)
+            self._removed[name] = _with_health(new, ready=True, taints=kept)
             self._api.remove(node)
             for pod in self._pods_on(name):
                 self._api.remove(pod)
@@ -89,10 +105,10 @@ class NodeLifecycle:
 
     # -- what follows ----------------------------------------------------------------------------------------------
 
-    def _notice(self, name: str) -> None:
+    def _notice(self, name: str, since: float) -> None:
         """The node controller marks a node that went dark, and lets its pods go when their patience ends."""
         node = self._node(name)
-        if node is None or name not in self._lost:
+        if node is None or self._lost.get(name) != since:
             return
         taints = (Taint(key=UNREACHABLE, effect="NoSchedule"), Taint(key=UNREACHABLE, effect="NoExecute"))
         self._change(node, ready=False, taints=(*node.spec.taints, *taints))
@@ -100,42 +116,34 @@ class NodeLifecycle:
             patience = _patience(pod, taints[1])
             if patience is not None:
                 uid = pod.metadata.uid
-                self._api.timeline.after(patience, lambda uid=uid: self._evict_from_lost(uid, name))  # type: ignore[misc]
+                self._api.timeline.after(patience, lambda uid=uid: self._evict_from_lost(uid, name, since))  # type: ignore[misc]
 
-    def _evict_from_lost(self, uid: str, name: str) -> None:
+    def _evict_from_lost(self, uid: str, name: str, since: float) -> None:
         pod = self._api.pod(uid)
-        if pod is not None and name in self._lost:
+        if pod is not None and self._lost.get(name) == since:
             self._writer.event(self._api.timeline.now(), "Pod", pod.key, "TaintManagerEviction", f"node {name} is lost")
-            self._api.delete(pod)
+            self._api.delete(pod, TAINTED)
 
     def _evict_all(self, name: str) -> None:
-        """Evict what budgets allow; come back for the rest."""
+        """Evict what budgets allow; come back for the rest. What had to stay is told once."""
+        refused = self._refused.setdefault(name, set())
         node = self._node(name)
-        if node is None or not node.spec.unschedulable:
-            return
         left = False
-        for pod in self._pods_on(name):
+        for pod in self._pods_on(name) if node is not None and node.spec.unschedulable else ():
             owner = pod.metadata.controller
             if pod.is_terminating or (owner is not None and owner.kind == "DaemonSet"):
                 continue
-            if self._budget_allows(pod):
-                self._api.delete(pod)
-            else:
+            why = evict(self._api, pod)
+            if why:
                 left = True
+                if pod.metadata.uid not in refused:
+                    refused.add(pod.metadata.uid)
+                    self._writer.event(self._api.timeline.now(), "Pod", pod.key, "EvictionRefused", why)
         if left:
-            self._api.timeline.after(EVICTION_RETRY, lambda: self._evict_all(name))
-
-    def _budget_allows(self, pod: Pod) -> bool:
-        for budget in self._api.objects("PodDisruptionBudget", pod.metadata.namespace):
-            selector = compile_selector(budget.spec.selector)
-            if not selector.is_everything and selector.matches(pod.metadata.labels):
-                if budget.status.disruptions_allowed < 1:
-                    return False
-                status = msgspec.structs.replace(
-                    budget.status, disruptions_allowed=budget.status.disruptions_allowed - 1
-                )
-                self._api.update(msgspec.structs.replace(budget, status=status))
-        return True
+            time = self._api.timeline.now() + EVICTION_RETRY
+            self._api.timeline.at(time, lambda: self._evict_all(name), is_idle=True)
+        else:
+            del self._refused[name]
 
     # -- small things ----------------------------------------------------------------------------------------------
 
@@ -149,11 +157,14 @@ class NodeLifecycle:
         return [pod for pod in pods if pod is not None]
 
     def _change(self, node: Node, ready: bool, taints: tuple[Taint, ...]) -> None:
-        condition = NodeCondition(type="Ready", status="True" if ready else "Unknown")
-        others = tuple(each for each in node.status.conditions if each.type != "Ready")
-        status = msgspec.structs.replace(node.status, conditions=(*others, condition))
-        spec = msgspec.structs.replace(node.spec, taints=taints)
-        self._api.update(msgspec.structs.replace(node, spec=spec, status=status))
+        self._api.update(_with_health(node, ready, taints))
+
+
+def _with_health(node: Node, ready: bool, taints: tuple[Taint, ...]) -> Node:
+    condition = NodeCondition(type="Ready", status="True" if ready else "Unknown")
+    others = tuple(each for each in node.status.conditions if each.type != "Ready")
+    status = msgspec.structs.replace(node.status, conditions=(*others, condition))
+    return msgspec.structs.replace(node, spec=msgspec.structs.replace(node.spec, taints=taints), status=status)
 
 
 def _with_cordon(node: Node, unschedulable: bool) -> Node:

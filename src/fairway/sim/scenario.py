@@ -18,14 +18,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from fairway.cycle.config_fields import kind_problems
 from fairway.cycle.config_text import parse_text
 from fairway.model import Node
 from fairway.record import RecordOptions
+from fairway.sim.controllers import ControllerSettings
 from fairway.sim.kubelets import KubeletSettings
-from fairway.sim.scenario_checks import kind_problems, profile_problem, scenario_problems
+from fairway.sim.scenario_checks import profile_problem, scenario_problems
 from fairway.sim.scenario_faults import draw_faults
 from fairway.sim.scenario_fields import Problem, ScenarioError, decode_struct
-from fairway.sim.scenario_file import Config, ScenarioFile, ScenarioSpec, SchedulerSpec
+from fairway.sim.scenario_file import API_VERSION, KIND, Config, ScenarioFile, ScenarioSpec, SchedulerSpec
 from fairway.sim.scenario_overrides import Overrides, overridden
 from fairway.sim.scenario_paths import with_absolute_paths
 from fairway.sim.scenario_schedulers import configure, plain_config, scheduler_seed
@@ -89,6 +91,14 @@ class Scenario:
         return KubeletSettings(**{name: float(getattr(times, name)) for name in times.__struct_fields__})
 
     @property
+    def controller_settings(self) -> ControllerSettings:
+        """How fast controllers are."""
+        times = self.spec.controllers
+        return ControllerSettings(
+            reconcile_latency=float(times.reconcile_latency), provision_latency=float(times.provision_latency)
+        )
+
+    @property
     def record_options(self) -> RecordOptions:
         """What the run file keeps."""
         wanted = self.spec.record
@@ -107,6 +117,7 @@ class Scenario:
             schedulers=schedulers,
             faults=self.faults(self._nodes_of(workload)),
             kubelet=self.kubelet_settings,
+            controllers=self.controller_settings,
             seed=self.seed,
             end=self.end,
         )
@@ -197,7 +208,7 @@ def decode_scenario(data: Any, source: str) -> Scenario:
             data = parse_text(data)
         except ValueError as error:
             raise ScenarioError(source, [Problem("", str(error))]) from error
-    problems = list(kind_problems(data))
+    problems = list(kind_problems(data, API_VERSION, KIND))
     file = None if problems else decode_struct(data, ScenarioFile, "", problems)
     if file is not None:
         problems += scenario_problems(file)

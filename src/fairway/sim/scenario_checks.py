@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from fairway.cycle.config_fields import alternatives, shown
 from fairway.sim.scenario_faults import fault_problems
 from fairway.sim.scenario_fields import Problem
 from fairway.sim.scenario_file import (
-    API_VERSION,
-    KIND,
     Config,
     ScenarioFile,
     ScenarioSpec,
@@ -26,24 +24,11 @@ from fairway.sim.scenario_file import (
 from fairway.sim.scenario_schedulers import configure
 from fairway.trace import group_problems, spec_problems
 
-__all__ = ["SOURCES", "kind_problems", "profile_problem", "scenario_problems", "workload_paths"]
+__all__ = ["SOURCES", "profile_problem", "scenario_problems", "workload_paths"]
 
 SOURCES: Final = ("files", "synthetic", "swf", "openb")
 WORD: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", re.ASCII)
 NAME: Final = re.compile(r"[^/\\\s\x00-\x1f\x7f]{1,200}")
-
-
-def kind_problems(data: Any) -> Iterator[Problem]:
-    """Is it a scenario at all?"""
-    if not isinstance(data, dict):
-        yield Problem("", f"not a {KIND} but {'empty' if data is None else shown(data)}")
-        return
-    for key, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
-        found = data.get(key)
-        if found is None:
-            yield Problem(key, f"missing; write {key}: {wanted}")
-        elif found != wanted:
-            yield Problem(key, f"{shown(found)} is not supported; allowed: {wanted}")
 
 
 def scenario_problems(file: ScenarioFile) -> Iterator[Problem]:

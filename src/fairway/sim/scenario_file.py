@@ -17,6 +17,7 @@ from fairway.model import Quantity
 from fairway.model.scheduler_args import Duration
 from fairway.record import RecordOptions
 from fairway.record.options import Keep
+from fairway.sim.controllers import ControllerSettings
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.node_lifecycle import FaultAction
 from fairway.sim.sim_scheduler import SchedulerSettings
@@ -26,6 +27,7 @@ __all__ = [
     "API_VERSION",
     "KIND",
     "ClusterSource",
+    "ControllerTimes",
     "Fault",
     "KubeletTimes",
     "Nodes",
@@ -47,6 +49,7 @@ __all__ = [
 API_VERSION: Final = "fairway.dev/v1alpha1"
 KIND: Final = "Scenario"
 KUBELET: Final = KubeletSettings()
+CONTROLLERS: Final = ControllerSettings()
 SCHEDULER: Final = SchedulerSettings()
 RECORD: Final = RecordOptions()
 
@@ -71,6 +74,9 @@ class OpenbNodes(Part, frozen=True, kw_only=True):
     """The node list of the openb trace."""
 
     nodes: Annotated[str, Meta(description="The CSV file of nodes.")]
+    share: Annotated[
+        float, Meta(gt=0, le=1, description="Only this share of the nodes, of every model and size alike.")
+    ] = 1.0
 
 
 class ClusterSource(Part, frozen=True, kw_only=True):
@@ -89,6 +95,10 @@ class OpenbPods(OpenbOptions, frozen=True, kw_only=True, rename="camel"):
     """A pod list of the openb trace, and how to read it."""
 
     pods: Annotated[str, Meta(description="The CSV file of pods.")]
+    load: Annotated[
+        Factor | None,
+        Meta(description="With recorded times: compress them so that pods ask for this share of the GPUs on average."),
+    ] = None
 
 
 class SwfLog(SwfOptions, frozen=True, kw_only=True, rename="camel"):
@@ -164,6 +174,17 @@ class KubeletTimes(Part, frozen=True, kw_only=True):
     ] = Duration(KUBELET.termination_latency)
 
 
+class ControllerTimes(Part, frozen=True, kw_only=True):
+    """What controllers need."""
+
+    reconcile_latency: Annotated[Duration, Meta(description="From an event to what a controller does about it.")] = (
+        Duration(CONTROLLERS.reconcile_latency)
+    )
+    provision_latency: Annotated[
+        Duration, Meta(description="From a claim that needs a volume to the volume that was made for it.")
+    ] = Duration(CONTROLLERS.provision_latency)
+
+
 class Fault(Part, frozen=True, kw_only=True):
     """Something happens to nodes at a time."""
 
@@ -199,6 +220,9 @@ class Recording(Part, frozen=True, kw_only=True):
     queue: Annotated[bool, Meta(description="Moves between the places of the queue.")] = RECORD.queue
     events: Annotated[bool, Meta(description="Events, such as evictions.")] = RECORD.events
     objects: Annotated[bool, Meta(description="What came and went besides pods and nodes.")] = RECORD.objects
+    plugin_times: Annotated[
+        bool, Meta(description="CPU time of each plugin in each attempt; measuring makes the simulation slower.")
+    ] = RECORD.plugin_times
 
 
 class ScenarioMeta(Part, frozen=True, kw_only=True):
@@ -227,6 +251,7 @@ class ScenarioSpec(Part, frozen=True, kw_only=True):
         dict[str, Policy], Meta(description="Policies by name; `default` is the first scheduler's own config.")
     ] = {}
     kubelet: Annotated[KubeletTimes, Meta(description="What kubelets need.")] = KubeletTimes()
+    controllers: Annotated[ControllerTimes, Meta(description="What controllers need.")] = ControllerTimes()
     faults: Annotated[tuple[Fault, ...], Meta(description="What happens to nodes, and when.")] = ()
     random_faults: Annotated[tuple[RandomFault, ...], Meta(description="What happens to nodes by chance.")] = ()
     record: Annotated[Recording, Meta(description="What the run file keeps.")] = Recording()

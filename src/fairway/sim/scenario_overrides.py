@@ -46,6 +46,8 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     until: float | str | None = None
     """When to stop: seconds, or text such as 12h."""
     strict: bool | None = None
+    plugin_times: bool | None = None
+    """Measure what each plugin uses, and record it."""
     schedulers: tuple[SchedulerSpec, ...] | None = None
 
 
@@ -70,6 +72,8 @@ def overridden(file: ScenarioFile, wanted: Overrides) -> ScenarioFile:
             raise _wrong("until", "it ends before it begins; allowed: more than 0s")
     if wanted.strict is not None:
         changes["strict"] = wanted.strict
+    if wanted.plugin_times is not None:
+        changes["record"] = msgspec.structs.replace(file.spec.record, plugin_times=wanted.plugin_times)
     if wanted.schedulers is not None:
         changes["schedulers"] = wanted.schedulers
     return msgspec.structs.replace(file, spec=msgspec.structs.replace(file.spec, **changes))

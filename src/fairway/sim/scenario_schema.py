@@ -24,7 +24,7 @@ from fairway.model.scheduler_args import Duration
 from fairway.sim.scenario_file import ScenarioFile
 from fairway.sim.scenario_text import plain_values
 
-__all__ = ["json_schema", "schema_text"]
+__all__ = ["json_schema", "schema_of", "schema_text"]
 
 CUSTOM: Final[dict[type, dict[str, Any]]] = {
     Duration: {
@@ -52,13 +52,18 @@ PLAIN: Final[dict[type, dict[str, Any]]] = {
 
 def json_schema() -> dict[str, Any]:
     """The schema of a whole scenario file."""
-    root = inspect.type_info(ScenarioFile)
+    return schema_of(ScenarioFile, "Fairway scenario")
+
+
+def schema_of(kind: type, title: str) -> dict[str, Any]:
+    """The schema of a file of another kind that is read in the same way."""
+    root = inspect.type_info(kind)
     structs: dict[str, inspect.StructType] = {}
     _collect(root, structs)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Fairway scenario",
-        "$ref": "#/$defs/ScenarioFile",
+        "title": title,
+        "$ref": f"#/$defs/{kind.__name__}",
         "$defs": {name: _struct(structs[name]) for name in sorted(structs)},
     }
 

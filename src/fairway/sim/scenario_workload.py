@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 
 from fairway.model import ContainerImage, DecodeError, Node, PriorityClass, Quantity
+from fairway.sim.offered_load import load_note, scaled_to, smaller
 from fairway.sim.scenario_checks import workload_paths
 from fairway.sim.scenario_fields import Problem, ScenarioError
 from fairway.sim.scenario_file import Nodes, ScenarioSpec, WorkloadSource
@@ -70,6 +71,9 @@ def build_workload(
         raise ScenarioError(source, [Problem("spec.cluster", f"there is no node; {wanted}")])
     if spec.cluster.racks is not None:
         whole = replace(whole, nodes=_in_racks(whole.nodes, spec.cluster.racks))
+    if any(each.openb is not None and each.openb.times == "recorded" for each in spec.workloads):
+        note = load_note(whole.nodes, whole.arrivals)
+        whole = replace(whole, notes=[*whole.notes, note]) if note else whole
     return whole
 
 
@@ -120,7 +124,11 @@ class _Sources:
     def _read_openb(self, source: WorkloadSource, _: int, told: Progress | None) -> Workload:
         assert source.openb is not None
         pods = self._path(source.openb.pods)
-        return read_openb(None, pods, source.openb, strict=self.spec.strict, progress=told)
+        read = read_openb(None, pods, source.openb, strict=self.spec.strict, progress=told)
+        if source.openb.load is None:
+            return read
+        nodes = [node for part in self.parts for node in part.nodes]
+        return scaled_to(read, nodes, source.openb.load)
 
     def _read_files(self, source: WorkloadSource, _: int, told: Progress | None) -> Workload:
         return self._manifests(source.files, told)
@@ -133,8 +141,10 @@ class _Sources:
         return read_snapshot(files, strict=self.spec.strict, progress=told)
 
     def _openb_nodes(self, told: Progress | None) -> Workload:
-        assert self.spec.cluster.openb is not None
-        return read_openb(self._path(self.spec.cluster.openb.nodes), strict=self.spec.strict, progress=told)
+        wanted = self.spec.cluster.openb
+        assert wanted is not None
+        read = read_openb(self._path(wanted.nodes), strict=self.spec.strict, progress=told)
+        return read if wanted.share == 1.0 else replace(read, nodes=smaller(read.nodes, wanted.share))
 
     def _path(self, file: str) -> str:
         return file if file == "-" else os.path.join(self.folder, file)  # noqa: PTH118 - as people wrote it

@@ -7,17 +7,20 @@ paused it does nothing at all. This is `fairway.scheduler.World` for a `fairway.
 
 from __future__ import annotations
 
-from time import perf_counter  # noqa: TID251 - the scheduler's own time, recorded beside virtual time, decides nothing
+from time import perf_counter, thread_time  # noqa: TID251 - the scheduler's own time, recorded; it decides nothing
 
 import msgspec
 
 from fairway.cluster import Event
-from fairway.cycle import Configuration, Decision, Outcome, Profile
+from fairway.cluster.storage import Reservation
+from fairway.cycle import Configuration, Decision, Outcome, PluginTimes, Profile
 from fairway.model import Pod, PodCondition
+from fairway.model.device_need import binding_annotations
 from fairway.queue import Place, QueuedPod
-from fairway.record import NullWriter, Scored, best_nodes
+from fairway.record import NullWriter, RecordOptions, Scored, best_nodes
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
+from fairway.sim.pre_bind import PreBind
 
 PREEMPTED = PodCondition(
     type="DisruptionTarget",
@@ -45,10 +48,8 @@ class SimScheduler:
         api: ApiServer,
         settings: SchedulerSettings,
         writer: NullWriter,
-        records_queue: bool = True,
-        num_scores: int = 0,
+        options: RecordOptions,
     ) -> None:
-        """`num_scores`: of how many of the best nodes the scores are kept with each decision."""
         self.name = name
         self._api = api
         self._settings = settings
@@ -58,20 +59,31 @@ class SimScheduler:
         self._paused_until = 0.0
         self.num_attempts = 0
         self.num_conflicts = 0
-        self._num_scores = num_scores
+        self._num_scores = options.scores
         self._best: list[Scored] = []
+        self._is_timed = type(writer) is not NullWriter
+        # Looking at a CPU clock is a system call, and may cost as much as the rest: only for who asks where time goes.
+        self._clock = thread_time if options.plugin_times else perf_counter
+        self._away = 0.0  # seconds of this attempt that the world took, not the scheduler
+        self._asked_at: float | None = None  # on the clock: when this attempt had come to a binding
+        self._times = PluginTimes() if options.plugin_times else None
+        self._times_between = PluginTimes()
         self.scheduler = Scheduler(
             configuration,
             self,
-            look=self._look if num_scores else None,
-            watch_queue=self._queue_moved if records_queue else None,
+            look=self._look if options.scores else None,
+            watch_queue=self._queue_moved if options.queue else None,
+            timer=self._times,
         )
+        self._volumes = PreBind(api, self.scheduler.cluster.storage, self._bind, self._refused)
         api.watch(self._observe, settings.view_delay)
 
     # -- its day ---------------------------------------------------------------------------------------------------
 
     def _observe(self, event: Event) -> None:
         self.scheduler.observe(event)
+        if self._volumes.waiting:
+            self._volumes.observe(event)
         self._wake()
 
     def pause(self, seconds: float) -> None:
@@ -80,10 +92,13 @@ class SimScheduler:
 
     def _wake(self) -> None:
         """See to it that the queue is looked at when there is something to do."""
+        now = self._api.timeline.now()
+        if self._awake_at is not None and self._awake_at <= now:
+            return
         wakeup = self.scheduler.next_wakeup()
         if wakeup is None:
             return
-        time = max(wakeup, self._busy_until, self._paused_until, self.now())
+        time = max(wakeup, self._busy_until, self._paused_until, now)
         if self._awake_at is not None and self._awake_at <= time:
             return
         self._awake_at = time
@@ -94,19 +109,41 @@ class SimScheduler:
             return  # called off by an earlier awakening
         self._awake_at = None
         if self._paused_until <= self.now():
-            begun = perf_counter()
             self._best = []
+            self._away = 0.0
+            self._asked_at = None
+            if self._times is not None:
+                self._times_between.add(self._times.take())
+            begun = self._clock() if self._is_timed else 0.0
             decision = self.scheduler.step()
             if decision is not None:
                 self.num_attempts += 1
-                self._busy_until = self.now() + self._settings.decision_latency
-                taken = perf_counter() - begun
-                self._writer.decided(self.now(), self.name, decision.attempt, decision, taken, self._best)
+                now = self._api.timeline.now()
+                self._busy_until = now + self._settings.decision_latency
+                if self._is_timed:
+                    ended = self._clock() if self._asked_at is None else self._asked_at
+                    taken = ended - begun - self._away
+                    self._writer.decided(now, self.name, decision.attempt, decision, taken, self._best)
+                if self._times is not None:
+                    self._writer.plugin_times(self.now(), self.name, self._times.take())
         self._wake()
 
     def _look(self, profile: Profile, decision: Decision) -> None:
+        """For the recording: the scheduler itself need not know what every plugin says about every node."""
         if decision.outcome is Outcome.SCHEDULED:
+            begun = self._clock()
+            if self._times is not None:
+                self._times.is_counting = False
             self._best = best_nodes(profile.inspect(decision.pod), self._num_scores)
+            if self._times is not None:
+                self._times.is_counting = True
+            self._away += self._clock() - begun
+
+    def close(self) -> None:
+        """The run is over: tell the recorder what it has not been told."""
+        if self._times is not None:
+            self._times_between.add(self._times.take())
+            self._writer.plugin_times(self.now(), self.name, self._times_between.take(), is_of_attempt=False)
 
     # -- the world, as the scheduler sees it -------------------------------------------------------------------------
 
@@ -115,21 +152,33 @@ class SimScheduler:
         return self._api.timeline.now()
 
     def bind(self, pod: Pod, node: str) -> None:
-        """Ask the API server; if it refuses, the scheduler hears of it."""
+        """Ask the API server, when the pod's volumes are there; if it refuses, the scheduler hears of it."""
         delay = self._settings.decision_latency + self._settings.bind_latency
+        reservation = self.scheduler.cluster.storage.reservations.get(pod.metadata.uid)
         if delay > 0:
-            self._api.timeline.after(delay, lambda: self._bind(pod, node))
+            self._api.timeline.after(delay, lambda: self._begin_to_bind(pod, node, reservation))
         else:
+            if self._is_timed:
+                self._asked_at = self._clock()  # the rest is the world's time
+            self._begin_to_bind(pod, node, reservation)
+
+    def _begin_to_bind(self, pod: Pod, node: str, reservation: Reservation | None) -> None:
+        if reservation is None:
             self._bind(pod, node)
+        else:
+            self._volumes.begin(pod, node, reservation)
 
     def _bind(self, pod: Pod, node: str) -> None:
         try:
-            self._api.bind(pod.metadata.uid, node)
+            self._api.bind(pod.metadata.uid, node, binding_annotations(pod))
         except ApiError as refusal:
-            self.num_conflicts += 1
-            self._writer.event(self.now(), "Pod", pod.key, "BindingFailed", str(refusal))
-            self.scheduler.binding_failed(pod, str(refusal))
-            self._wake()
+            self._refused(pod, str(refusal))
+
+    def _refused(self, pod: Pod, why: str) -> None:
+        self.num_conflicts += 1
+        self._writer.event(self.now(), "Pod", pod.key, "BindingFailed", why)
+        self.scheduler.binding_failed(pod, why)
+        self._wake()
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Delete a victim, saying why."""

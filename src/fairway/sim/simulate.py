@@ -14,12 +14,13 @@ from pathlib import Path
 from time import process_time
 from typing import NamedTuple
 
-from fairway.record import NullWriter, Run, RunWriter
+from fairway.record import NullWriter, RecordOptions, Run, RunWriter
 from fairway.sim.scenario import Scenario, complete, load_scenario
 from fairway.sim.simulation import Result, Simulation
 
 __all__ = ["Progress", "SimulationRun", "Standing", "simulate"]
 
+NOTHING = RecordOptions(decisions="none", queue=False, events=False, objects=False)
 NOT_YET_DONE = 0.99
 """After the last arrival pods still run, for nobody knows how long."""
 
@@ -79,16 +80,10 @@ def simulate(
     plan = whole.plan(workload=workload)
     chosen = profile or "default"
     with _writer(whole, chosen, record) as writer:
-        options = whole.record_options
-        simulation = Simulation(
-            plan,
-            writer,
-            records_queue=record is not None and options.queue,
-            num_scores=options.scores if record is not None else 0,
-        )
+        simulation = Simulation(plan, writer, NOTHING if record is None else whole.record_options)
         told = None if progress is None else _estimator(whole.end, workload.num_arrivals, progress)
         result = simulation.run(told)
-    problems = [*workload.problems, *result.problems]
+    problems = [*workload.problems, *workload.notes, *result.problems]
     path = None if record is None else Path(record)
     return SimulationRun(whole, chosen, result, problems, process_time() - begun, path)
 

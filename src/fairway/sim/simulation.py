@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from fairway.cluster import Event, Verb
 from fairway.cycle import Configuration
 from fairway.model import Namespace, Node, ObjectMeta, Pod
-from fairway.record import NullWriter
+from fairway.record import NullWriter, RecordOptions
 from fairway.sim.api_server import ApiServer, ConflictError
-from fairway.sim.controllers import start_controllers
+from fairway.sim.controllers import ControllerSettings, start_controllers
 from fairway.sim.kubelets import Kubelets, KubeletSettings
+from fairway.sim.luck import Luck
 from fairway.sim.node_lifecycle import FaultAction, NodeLifecycle
 from fairway.sim.sim_scheduler import SchedulerSettings, SimScheduler
 from fairway.sim.timeline import Timeline
@@ -73,6 +72,7 @@ class Plan:
     schedulers: Sequence[SchedulerPlan]
     faults: Sequence[Fault] = ()
     kubelet: KubeletSettings = field(default_factory=KubeletSettings)
+    controllers: ControllerSettings = field(default_factory=ControllerSettings)
     seed: int = 0
     end: float | None = None  # seconds; None: when nothing more can happen
 
@@ -95,19 +95,19 @@ class Result:
 class Simulation:
     """Everything that lives in one simulated cluster."""
 
-    def __init__(self, plan: Plan, writer: NullWriter, *, records_queue: bool = True, num_scores: int = 0) -> None:
-        generator = np.random.default_rng(plan.seed)
+    def __init__(self, plan: Plan, writer: NullWriter, options: RecordOptions | None = None) -> None:
+        """`options` are what the writer wants to be told, as far as it takes work to find out."""
         self.plan = plan
         self.writer = writer
         self.timeline = Timeline()
         self.api = ApiServer(self.timeline)
         self.result = Result()
         self.api.watch(self._observe)
-        self.kubelets = Kubelets(self.api, plan.kubelet, generator, writer)
+        self.kubelets = Kubelets(self.api, plan.kubelet, Luck(plan.seed, "kubelets"), writer)
         self.lifecycle = NodeLifecycle(self.api, self.kubelets, writer)
-        start_controllers(self.api, self.timeline, report=self._controller_reports)
+        start_controllers(self.api, self.timeline, plan.controllers, self._controller_reports)
         self.schedulers = [
-            SimScheduler(each.name, each.configuration, self.api, each.settings, writer, records_queue, num_scores)
+            SimScheduler(each.name, each.configuration, self.api, each.settings, writer, options or RecordOptions())
             for each in plan.schedulers
         ]
         self._namespaces: set[str] = set()
@@ -178,6 +178,8 @@ class Simulation:
         result.conflicts = sum(each.num_conflicts for each in self.schedulers)
         result.attempts = sum(each.num_attempts for each in self.schedulers)
         result.waiting = sum(not pod.spec.node_name for pod in self.api.objects("Pod"))
+        for scheduler in self.schedulers:
+            scheduler.close()
         self.writer.close(result.end)
         if progress is not None:
             progress(result.end, result.arrived)

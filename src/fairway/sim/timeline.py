@@ -49,7 +49,8 @@ class Timeline:
     def at(self, time: float, action: Action, is_idle: bool = False) -> Handle:
         """Do it then; what should have been done in the past is done now. `is_idle`: it changes nothing by itself."""
         handle = Handle(action, self, is_idle)
-        self.num_busy += not is_idle
+        if not is_idle:
+            self.num_busy += 1
         self._sequence += 1
         heapq.heappush(self._heap, (max(time, self._now), self._sequence, handle))
         return handle
@@ -66,17 +67,22 @@ class Timeline:
 
     def step(self, until: float | None = None) -> bool:
         """Do the next thing, if there is one (not after `until`)."""
-        time = self.next_time()
-        if time is None or (until is not None and time > until):
-            return False
-        _, _, handle = heapq.heappop(self._heap)
-        action = handle.action
-        handle.cancel()
-        self._now = time
-        self.num_done += 1
-        assert action is not None
-        action()
-        return True
+        heap = self._heap
+        while heap:
+            time, _, handle = heap[0]
+            action = handle.action
+            if action is None:  # called off
+                heapq.heappop(heap)
+                continue
+            if until is not None and time > until:
+                return False
+            heapq.heappop(heap)
+            handle.cancel()
+            self._now = time
+            self.num_done += 1
+            action()
+            return True
+        return False
 
     def run(self, until: float | None = None) -> None:
         """Do everything there is to do, until that time if one is given; then it is that time."""

@@ -20,7 +20,7 @@ __all__ = ["fingerprint"]
 
 def fingerprint(cluster: Cluster) -> dict[str, Any]:
     """What the cluster knows; equal values are equal knowledge."""
-    return {**_nodes(cluster), **_pods(cluster), **_counters(cluster), **_objects(cluster)}
+    return {**_nodes(cluster), **_pods(cluster), **_devices(cluster), **_counters(cluster), **_objects(cluster)}
 
 
 def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
@@ -90,6 +90,23 @@ def _pods(cluster: Cluster) -> dict[str, Any]:
         name: sorted(pod.metadata.uid for pod in nominations.on(name)) for name in nominations.nodes()
     }
     return found
+
+
+def _devices(cluster: Cluster) -> dict[str, Any]:
+    table = cluster.devices
+    rows = range(cluster.nodes.num_rows)
+    names = [*table.models.values, ""]
+    return {
+        "devices.free": [table.free[row, : table.count[row]].tolist() for row in rows],
+        "devices.model": [names[table.model[row]] for row in rows],
+        "devices.sums": [(int(table.left[row]), int(table.most[row]), int(table.idle[row])) for row in rows],
+        "devices.num_pods": [
+            {table.kinds[kind]: number for kind, number in enumerate(table.num_pods[row].tolist()) if number}
+            for row in rows
+        ],
+        "devices.total": (table.num_devices, table.left_milli),
+        "devices.indices_of": {uid: table.indices_of(uid) for uid in cluster.pods.by_uid},
+    }
 
 
 def _counters(cluster: Cluster) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from fairway.model import DecodeError, Source, object_name
 __all__ = [
     "ARRIVAL",
     "DURATION",
+    "EXIT_CODE",
     "FAIL_AFTER",
     "FAIL_PROBABILITY",
     "GANG",
@@ -37,6 +38,7 @@ ARRIVAL: Final = f"{PREFIX}arrival"  # seconds from the start until it is create
 DURATION: Final = f"{PREFIX}duration"  # how long it runs; without, forever
 FAIL_AFTER: Final = f"{PREFIX}fail-after"  # how long it runs before it fails
 FAIL_PROBABILITY: Final = f"{PREFIX}fail-probability"  # from 0 to 1
+EXIT_CODE: Final = f"{PREFIX}exit-code"  # what its first container ends with when it fails; without, 1
 START_LATENCY: Final = f"{PREFIX}start-latency"  # from binding to running
 TIME_LIMIT: Final = f"{PREFIX}time-limit"  # how long its user said it would run at most
 USER: Final = f"{PREFIX}user"  # whose it is, for fairness; without, its namespace's
@@ -50,6 +52,8 @@ TEMPLATES: Final = {"template": "template", "job_template": "jobTemplate"}  # wh
 UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 NUMBER: Final = r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})"
 PLAIN: Final = re.compile(rf"{NUMBER}(?:[eE][+-]?[0-9]{{1,2}})?")
+CODE: Final = re.compile(r"[0-9]{1,3}")
+AS_WRITTEN: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,3})?")
 PART: Final = re.compile(rf"({NUMBER})(ms|s|m|h|d|w)")
 WHOLE: Final = re.compile(rf"(?:{NUMBER}(?:ms|s|m|h|d|w))+")
 
@@ -59,6 +63,8 @@ def parse_seconds(text: str | float) -> float:
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise ValueError(f"a duration is a number of seconds or text such as 1h30m, not {text!r}")
     if isinstance(text, str):
+        if AS_WRITTEN.fullmatch(text):  # as `seconds_text` has it
+            return float(text)
         plain = text.strip()
         if WHOLE.fullmatch(plain):
             return math.fsum(float(number) * UNITS[unit] for number, unit in PART.findall(plain))
@@ -111,6 +117,8 @@ def _problem(key: str, text: str) -> str:
             return str(error)
     elif key == FAIL_PROBABILITY and not (PLAIN.fullmatch(text) and float(text) <= 1):
         return f"must be a number from 0 to 1, not {text!r}"
+    elif key == EXIT_CODE and not (CODE.fullmatch(text) and 1 <= int(text) <= 255):
+        return f"must be a whole number from 1 to 255, not {text!r}"
     return ""
 
 

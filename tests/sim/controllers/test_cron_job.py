@@ -38,6 +38,24 @@ def test_jobs_come_when_they_are_due() -> None:
     assert world.num_created == 2
 
 
+def test_a_schedule_may_be_by_the_clocks_of_a_place() -> None:
+    world = World()
+    made = world.create(cron_job("0 9 * * *", time_zone="Europe/Berlin"))
+    world.run(23 * 60 * MINUTE)
+    assert minutes(world) == [8 * 60]  # nine there is eight in UTC
+    world.change(made, time_zone="Asia/Tokyo")
+    world.run(25 * 60 * MINUTE)
+    assert minutes(world) == [8 * 60, 24 * 60]
+
+
+def test_a_place_that_nobody_knows_is_reported() -> None:
+    world = World()
+    world.create(cron_job(time_zone="Mars/Olympus"))
+    world.run(60 * MINUTE)
+    assert world.jobs() == []
+    assert world.reports[0][2:] == ("UnparseableSchedule", "unparseable schedule: unknown time zone 'Mars/Olympus'")
+
+
 @pytest.mark.parametrize(
     ("limits", "kept"),
     [

@@ -5,13 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairway.model import Job, ObjectMeta, Pod, PodCondition
+from fairway.model import Job, LabelSelector, ObjectMeta, Pod, PodCondition
 from fairway.model.controllers import (
     JobSpec,
     PodFailurePolicy,
     PodFailurePolicyOnExitCodes,
     PodFailurePolicyOnPodCondition,
     PodFailurePolicyRule,
+    SuccessPolicy,
+    SuccessPolicyRule,
 )
 from fairway.sim.controllers import ControllerSettings
 from fairway.testing import node
@@ -105,6 +107,25 @@ def test_its_pods_know_their_job() -> None:
     }
 
 
+def test_a_job_with_a_selector_of_its_own_labels_nothing() -> None:
+    world = World()
+    world.create(job(manual_selector=True, selector=LabelSelector(match_labels={"app": "web"})))
+    world.run(1)
+    (pod,) = world.pods
+    assert pod.metadata.labels == {"app": "web"}
+
+
+@pytest.mark.parametrize(
+    ("manager", "num_created"), [("kubernetes.io/job-controller", 1), ("kueue.x-k8s.io/multikueue", 0)]
+)
+def test_a_job_that_somebody_else_manages_is_left_to_them_and_it_is_said(manager: str, num_created: int) -> None:
+    world = World()
+    world.create(job(managed_by=manager))
+    world.run(5)
+    assert world.num_created == num_created
+    assert [words[2] for words in world.reports] == ([] if num_created else ["ManagedBy"])
+
+
 def test_parallelism_can_be_changed() -> None:
     world = World()
     made = world.create(job(completions=100, parallelism=4))
@@ -184,6 +205,56 @@ def test_fewer_completions_end_the_pods_beyond() -> None:
     world.run(50)
     status = world.job().status
     assert (world.verdict(), status.completed_indexes, status.failed) == ("Complete CompletionsReached", "0-1", 0)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message", "indexes"),
+    [
+        pytest.param([{"succeeded_count": 2}], "Matched rules at index 0", "0-1", id="two of any"),
+        pytest.param([{"succeeded_indexes": "0"}], "Matched rules at index 0", "0", id="the leader"),
+        pytest.param([{"succeeded_indexes": "1-2"}], "Matched rules at index 0", "0-2", id="all of these"),
+        pytest.param(
+            [{"succeeded_indexes": "1-3", "succeeded_count": 1}], "Matched rules at index 0", "0-1", id="one of these"
+        ),
+        pytest.param(
+            [{"succeeded_indexes": "4"}, {"succeeded_count": 3}], "Matched rules at index 1", "0-2", id="either"
+        ),
+    ],
+)
+def test_a_success_policy_ends_the_job_early(rules: list[dict[str, Any]], message: str, indexes: str) -> None:
+    world = World()
+    success = SuccessPolicy(rules=tuple(SuccessPolicyRule(**rule) for rule in rules))
+    world.create(job(completions=5, parallelism=1, completion_mode="Indexed", success_policy=success))
+    world.run(200)
+    assert world.verdict() == "Complete SuccessPolicy"
+    finish = world.job().finish
+    assert finish is not None
+    assert (finish.message, world.job().status.completed_indexes) == (message, indexes)
+    assert [one.type for one in world.job().status.conditions] == ["SuccessCriteriaMet", "Complete"]
+    assert world.pods == []
+
+
+def test_pods_that_are_not_needed_any_more_are_ended_and_have_not_failed() -> None:
+    world = World()
+    success = SuccessPolicy(rules=(SuccessPolicyRule(succeeded_indexes="2"),))
+    world.create(job(completions=5, parallelism=3, completion_mode="Indexed", success_policy=success))
+    world.run(5)
+    world.api.delete(world.pods[0])  # done again later: after the end it is of no use
+    world.run(10)
+    assert world.job().finish is None or world.pods == []
+    world.run(12)
+    status = world.job().status
+    assert (world.verdict(), status.completed_indexes, status.failed) == ("Complete SuccessPolicy", "1-2", 1)
+    assert world.num_created == 3
+
+
+def test_a_job_that_has_to_fail_fails_whatever_its_success_policy_says() -> None:
+    world = World()
+    success = SuccessPolicy(rules=(SuccessPolicyRule(succeeded_count=2),))
+    spec: dict[str, Any] = {"completions": 2, "completion_mode": "Indexed", "backoff_limit": 0}
+    world.create(job(template=failing(), success_policy=success, **spec))
+    world.run(100)
+    assert world.verdict() == "Failed BackoffLimitExceeded"
 
 
 # -- failures --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from fairway.cluster import Event, Verb
 from fairway.model import Container, Job, Node, ObjectMeta, Pod, PodSpec, PodTemplateSpec, default_object
@@ -18,6 +17,7 @@ from fairway.record import NullWriter
 from fairway.sim.api_server import ApiServer
 from fairway.sim.controllers import ControllerSettings, start_controllers
 from fairway.sim.kubelets import Kubelets, KubeletSettings
+from fairway.sim.luck import Luck
 from fairway.sim.timeline import Timeline
 from fairway.testing import node
 
@@ -50,7 +50,7 @@ class World:
     ) -> None:
         self.timeline = Timeline()
         self.api = ApiServer(self.timeline)
-        self.kubelets = Kubelets(self.api, kubelet or KubeletSettings(), np.random.default_rng(1), NullWriter())
+        self.kubelets = Kubelets(self.api, kubelet or KubeletSettings(), Luck(1, "kubelets"), NullWriter())
         self.reports: list[tuple[str, str, str, str]] = []
         self.num_created = 0
         self.most = 0  # living pods at any time

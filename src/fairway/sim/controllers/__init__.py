@@ -7,7 +7,7 @@ those it concerns: a pod's to the controller of its owner's kind. Every controll
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from fairway.cluster import Event, Verb
 from fairway.model import Pod
@@ -15,7 +15,10 @@ from fairway.sim.api_server import ApiServer
 from fairway.sim.controllers.cron_job import CronJobController
 from fairway.sim.controllers.daemon_set import DaemonSetController
 from fairway.sim.controllers.deployment import DeploymentController
+from fairway.sim.controllers.disruption import DisruptionController
+from fairway.sim.controllers.ephemeral_volume import EphemeralVolumeController
 from fairway.sim.controllers.job import JobController
+from fairway.sim.controllers.persistent_volume import PersistentVolumeController
 from fairway.sim.controllers.reconciler import Reconciler, Report, silent
 from fairway.sim.controllers.replica_set import ReplicaSetController
 from fairway.sim.controllers.settings import ControllerSettings
@@ -27,12 +30,21 @@ __all__ = [
     "CronJobController",
     "DaemonSetController",
     "DeploymentController",
+    "DisruptionController",
     "JobController",
+    "PersistentVolumeController",
     "ReplicaSetController",
     "Report",
     "StatefulSetController",
     "start_controllers",
 ]
+
+
+class Observer(Protocol):
+    """Whoever hears of events."""
+
+    def observe(self, event: Event) -> None:
+        """Something happened."""
 
 
 class Switchboard:
@@ -54,12 +66,17 @@ class Switchboard:
             jobs,
             cron_jobs,
         )
+        self._disruption = DisruptionController(api, timeline, settings, report)
+        self._ephemeral_volumes = EphemeralVolumeController(api, report)
+        volumes = PersistentVolumeController(api, timeline, settings, report)
         self._by_kind = {kind: one for one in controllers for kind in one.kinds}
-        self._listeners: dict[str, tuple[Reconciler[Any], ...]] = {kind: (one,) for kind, one in self._by_kind.items()}
+        self._listeners: dict[str, tuple[Observer, ...]] = {kind: (one,) for kind, one in self._by_kind.items()}
+        self._listeners |= dict.fromkeys(volumes.kinds, (volumes,))
         self._listeners |= {
             "ReplicaSet": (replica_sets, deployments),
             "Job": (jobs, cron_jobs),
             "Node": (daemon_sets,),
+            "PodDisruptionBudget": (self._disruption,),
         }
 
     def observe(self, event: Event) -> None:
@@ -68,7 +85,12 @@ class Switchboard:
         if not isinstance(item, Pod):
             for one in self._listeners.get(item.kind, ()):
                 one.observe(event)
-        elif item.metadata.owner_references and (owner := item.metadata.controller) is not None:
+            return
+        if self._disruption.budgets:
+            self._disruption.observe_pod(item, event.verb)
+        if item.spec.volumes:
+            self._ephemeral_volumes.observe_pod(item, event.verb)
+        if item.metadata.owner_references and (owner := item.metadata.controller) is not None:
             controller = self._by_kind.get(owner.kind)
             if controller is not None:
                 controller.observe_pod(item, event.verb, owner.uid)

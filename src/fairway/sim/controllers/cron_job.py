@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import datetime as dt
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from fairway.cluster import Event, Verb
 from fairway.model import CronJob, Job
-from fairway.model.cron import Schedule, parse_schedule
+from fairway.model.cron import Schedule, parse_schedule, parse_zone
 from fairway.model.default_controllers import default_controller
 from fairway.model.owned import cron_job_run
 from fairway.sim.api_server import EPOCH
@@ -24,13 +25,20 @@ __all__ = ["CronJobController"]
 class CronJobState(Owned):
     """A CronJob and its Jobs."""
 
-    __slots__ = ("jobs", "last", "schedule")
+    __slots__ = ("jobs", "last", "schedule", "zone")
 
     def __init__(self, uid: str) -> None:
         super().__init__(uid)
         self.jobs: dict[str, Job] = {}  # by uid, in the order they were made
         self.last: dt.datetime | None = None  # what was due up to here is settled
         self.schedule: Schedule | None = None
+        self.zone: ZoneInfo | None = None  # None: UTC
+
+    def next_after(self, time: dt.datetime) -> dt.datetime | None:
+        """When it is due next."""
+        if self.schedule is None:
+            return None
+        return self.schedule.next_after(time) if self.zone is None else self.schedule.next_in_zone(time, self.zone)
 
 
 class CronJobController(Reconciler[CronJobState]):
@@ -63,11 +71,15 @@ class CronJobController(Reconciler[CronJobState]):
         thing: CronJob = owned.thing
         try:
             owned.schedule = parse_schedule(thing.spec.schedule)
+            owned.zone = None if thing.spec.time_zone is None else parse_zone(thing.spec.time_zone)
         except ValueError as error:
             owned.schedule = None
             name = f"{thing.metadata.namespace}/{thing.metadata.name}"
             self._report("CronJob", name, "UnparseableSchedule", f"unparseable schedule: {error}")
-        if before is None or before.spec.schedule != thing.spec.schedule:
+        if before is None or (before.spec.schedule, before.spec.time_zone) != (
+            thing.spec.schedule,
+            thing.spec.time_zone,
+        ):
             owned.last = self._api.calendar()
 
     def _owner_gone(self, owned: CronJobState) -> None:
@@ -83,19 +95,19 @@ class CronJobController(Reconciler[CronJobState]):
         thing: CronJob = owned.thing
         if thing.spec.suspend or owned.schedule is None or owned.last is None:
             return
-        due = self._due(owned, owned.schedule, owned.last)
+        due = self._due(owned, owned.last)
         if due is not None and not self._is_too_late(thing, due):
             self._start(owned, due)
-        coming = owned.schedule.next_after(max(owned.last, self._api.calendar()))
+        coming = owned.next_after(max(owned.last, self._api.calendar()))
         if coming is not None:
             self.alarm(owned, (coming - EPOCH).total_seconds(), is_idle=True)
 
-    def _due(self, owned: CronJobState, schedule: Schedule, last: dt.datetime) -> dt.datetime | None:
+    def _due(self, owned: CronJobState, last: dt.datetime) -> dt.datetime | None:
         """The latest point of the schedule that has come and is not settled."""
         now = self._api.calendar()
-        due, time = None, schedule.next_after(last)
+        due, time = None, owned.next_after(last)
         while time is not None and time <= now:
-            due, time = time, schedule.next_after(time)
+            due, time = time, owned.next_after(time)
         return due
 
     def _is_too_late(self, thing: CronJob, due: dt.datetime) -> bool:

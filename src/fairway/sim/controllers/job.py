@@ -18,9 +18,10 @@ from fairway.model import Job, Pod
 from fairway.model.controllers import JobCondition
 from fairway.model.owned import index_labels, job_labels
 from fairway.sim.controllers.deletion_order import by_progress
-from fairway.sim.controllers.job_progress import Failures, JobProgress, index_of, intervals, parse_intervals
+from fairway.sim.controllers.job_progress import Ending, Failures, JobProgress, index_of, intervals, parse_intervals
 from fairway.sim.controllers.pod_failure_policy import judge
 from fairway.sim.controllers.reconciler import Reconciler
+from fairway.sim.controllers.success_policy import first_rule
 
 __all__ = ["JobController"]
 
@@ -41,6 +42,9 @@ class JobController(Reconciler[JobProgress]):
 
     def _owner_changed(self, owned: JobProgress, before: Any) -> None:
         job: Job = owned.thing
+        if before is None and not job.spec.is_ours:
+            words = f"managed by {job.spec.managed_by}, which is not simulated: nobody makes its pods"
+            self._report("Job", f"{job.metadata.namespace}/{job.metadata.name}", "ManagedBy", words)
         if before is None:
             owned.succeeded, owned.failed = job.status.succeeded, job.status.failed
             owned.succeeded_indexes = set(parse_intervals(job.status.completed_indexes))
@@ -97,7 +101,7 @@ class JobController(Reconciler[JobProgress]):
         owned.failed += is_counted
         owned.failures.add(now, is_counted=is_counted)
         if verdict.action == "FailJob" and owned.ending is None:
-            owned.ending = ("PodFailurePolicy", verdict.message)
+            owned.ending = Ending("PodFailurePolicy", verdict.message)
         index = index_of(pod)
         if spec.backoff_limit_per_index is not None and index is not None:
             failures = owned.index_failures.setdefault(index, Failures())
@@ -111,17 +115,19 @@ class JobController(Reconciler[JobProgress]):
 
     def reconcile(self, owned: JobProgress) -> None:
         """Start or end pods, or end the job."""
+        if not owned.thing.spec.is_ours:
+            return
         if owned.finished_at is not None:
             self._expire(owned)
             return
         spec = owned.thing.spec
         if owned.ending is None:
-            owned.ending = self._failure(owned)
+            owned.ending = self._failure(owned) or self._success(owned)
         if owned.ending is not None:
-            owned.failed += len(owned.book.active)
+            owned.failed += 0 if owned.ending.is_success else len(owned.book.active)
             self._dismiss_all(owned, len(owned.book.active))
             if not owned.book:
-                self._finish(owned, "Failed", *owned.ending)
+                self._finish(owned, owned.ending)
         elif spec.suspend:
             owned.started = None
             self._dismiss_all(owned, len(owned.book.active))
@@ -134,23 +140,31 @@ class JobController(Reconciler[JobProgress]):
             enough = 1 if spec.completions is None else spec.completions
             if owned.succeeded >= enough and not owned.book:
                 message = "Reached expected number of succeeded pods"
-                self._finish(owned, "Complete", "CompletionsReached", message)
+                self._finish(owned, Ending("CompletionsReached", message, is_success=True))
 
-    def _failure(self, owned: JobProgress) -> tuple[str, str] | None:
+    def _success(self, owned: JobProgress) -> Ending | None:
+        """Has enough succeeded, though not everything has? Pods that still run are of no use then."""
+        spec = owned.thing.spec
+        if spec.success_policy is None:
+            return None
+        rule = first_rule(spec.success_policy, owned.succeeded_indexes, spec.completions)
+        return None if rule is None else Ending("SuccessPolicy", f"Matched rules at index {rule}", is_success=True)
+
+    def _failure(self, owned: JobProgress) -> Ending | None:
         """Why the job has to fail, if it has to."""
         spec = owned.thing.spec
         if owned.failed > spec.backoff_limit:
-            return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
+            return Ending("BackoffLimitExceeded", "Job has reached the specified backoff limit")
         deadline = spec.active_deadline_seconds
         begun = None if spec.suspend else owned.started
         if deadline is not None and begun is not None and self._timeline.now() >= begun + deadline:
-            return "DeadlineExceeded", "Job was active longer than specified deadline"
+            return Ending("DeadlineExceeded", "Job was active longer than specified deadline")
         if owned.failed_indexes:
             if spec.max_failed_indexes is not None and len(owned.failed_indexes) > spec.max_failed_indexes:
                 message = "Job has exceeded the specified maximal number of failed indexes"
-                return "MaxFailedIndexesExceeded", message
+                return Ending("MaxFailedIndexesExceeded", message)
             if len(owned.failed_indexes) + len(owned.succeeded_indexes) >= spec.completions:
-                return "FailedIndexes", "Job has failed indexes"
+                return Ending("FailedIndexes", "Job has failed indexes")
         return None
 
     def _run(self, owned: JobProgress) -> None:
@@ -211,16 +225,21 @@ class JobController(Reconciler[JobProgress]):
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
-    def _finish(self, owned: JobProgress, kind: str, reason: str, message: str) -> None:
+    def _finish(self, owned: JobProgress, ending: Ending) -> None:
         job: Job = owned.thing
+        reason, message = ending.reason, ending.message
+        kinds = ("SuccessCriteriaMet", "Complete") if ending.is_success else ("FailureTarget", "Failed")
         now = self._api.calendar()
         started = now if owned.started is None else now - dt.timedelta(seconds=self._timeline.now() - owned.started)
-        condition = JobCondition(type=kind, status="True", reason=reason, message=message, last_transition_time=now)
+        conditions = (
+            JobCondition(type=kind, status="True", reason=reason, message=message, last_transition_time=now)
+            for kind in kinds
+        )
         status = msgspec.structs.replace(
             job.status,
-            conditions=(*job.status.conditions, condition),
+            conditions=(*job.status.conditions, *conditions),
             start_time=started,
-            completion_time=now if kind == "Complete" else None,
+            completion_time=now if ending.is_success else None,
             active=0,
             succeeded=owned.succeeded,
             failed=owned.failed,

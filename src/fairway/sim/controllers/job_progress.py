@@ -7,6 +7,7 @@ status. A Job of a hundred thousand pods is two numbers and, if it is indexed, t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from fairway.model import Pod
 from fairway.model.owned import COMPLETION_INDEX
@@ -15,8 +16,13 @@ from fairway.sim.controllers.settings import ControllerSettings
 
 __all__ = ["Ending", "Failures", "JobProgress", "index_of", "intervals", "parse_intervals"]
 
-Ending = tuple[str, str]
-"""The reason and message of a failure that was decided on."""
+
+class Ending(NamedTuple):
+    """How the job ends, once that is decided on."""
+
+    reason: str
+    message: str
+    is_success: bool = False
 
 
 class Failures:

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 from fairway.model import Pod
 from fairway.model.controllers import PodFailurePolicy, PodFailurePolicyOnExitCodes
+from fairway.trace.annotations import EXIT_CODE
 
-__all__ = ["EXIT_CODE", "Verdict", "judge"]
-
-EXIT_CODE = "fairway.dev/exit-code"
+__all__ = ["Verdict", "judge"]
 
 
 class Verdict(NamedTuple):

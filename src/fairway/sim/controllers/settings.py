@@ -17,6 +17,7 @@ class ControllerSettings(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
     reconcile_latency: float = 0.0  # from an event to what a controller does about it
     same_instant_latency: float = 1.0  # for a pod that ended the instant it was made; else time would stand still
+    provision_latency: float = 1.0  # from a claim that needs a volume to the volume that was made for it
     job_backoff: float = 10.0  # after a job's first failure; doubled with each further one
     job_backoff_limit: float = 600.0
     daemon_backoff: float = 1.0  # after a daemon's first failure on a node; doubled with each further one

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairway.model import DecodeError, Loaded, Pod, PodTemplateSpec, Source, StatefulSet, default_objects
+from fairway.cluster import Verb
+from fairway.model import DecodeError, Pod, PodTemplateSpec, StatefulSet
 from fairway.model.default_controllers import scaled
 from fairway.model.default_pod import default_pod
 from fairway.model.owned import REVISION, labelled, stateful_claims, stateful_pod
+from fairway.sim.controllers.ephemeral_volume import create_claims
 from fairway.sim.controllers.reconciler import Owned, Reconciler
 from fairway.sim.controllers.revisions import Revisions, revision_name
 
@@ -37,10 +39,34 @@ class StatefulSetController(Reconciler[StatefulSetState]):
 
     kinds = frozenset(("StatefulSet",))
 
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._doomed: dict[str, list[str]] = {}  # by pods that are on their way out: claims that go with them
+
     def _make_state(self, uid: str) -> StatefulSetState:
         return StatefulSetState(uid)
 
     # -- events ------------------------------------------------------------------------------------------------------
+
+    def observe_pod(self, pod: Pod, verb: Verb, owner_uid: str) -> None:
+        """As every controller does; claims that are not to outlive a pod go when it is gone."""
+        super().observe_pod(pod, verb, owner_uid)
+        if self._doomed and verb is Verb.DELETED:
+            for name in self._doomed.pop(pod.key, ()):
+                claim = self._api.find("PersistentVolumeClaim", pod.metadata.namespace, name)
+                if claim is not None:
+                    self._api.remove(claim)
+
+    def _owner_gone(self, owned: StatefulSetState) -> None:
+        retention = owned.thing.spec.persistent_volume_claim_retention_policy
+        if retention is not None and retention.when_deleted == "Delete":
+            for ordinal, pod in owned.ordinals.items():
+                self._doom(owned, ordinal, pod)
+
+    def _doom(self, owned: StatefulSetState, ordinal: int, pod: Pod) -> None:
+        claims = stateful_claims(owned.thing, ordinal)
+        if claims:
+            self._doomed[pod.key] = [claim.metadata.name for claim in claims]
 
     def _owner_changed(self, owned: StatefulSetState, before: Any) -> None:
         if before is None:
@@ -112,21 +138,9 @@ class StatefulSetController(Reconciler[StatefulSetState]):
         if self._api.find("Pod", pod.metadata.namespace, pod.metadata.name) is not None:
             self._report("StatefulSet", pod.key, "FailedCreate", "there is another pod of that name")
             return False
-        self._create_claims(thing, ordinal)
+        create_claims(self._api, stateful_claims(thing, ordinal))
         self._api.create(pod)
         return True
-
-    def _create_claims(self, thing: StatefulSet, ordinal: int) -> None:
-        claims = stateful_claims(thing, ordinal)
-        if not claims:
-            return
-        here = Source("StatefulSet")
-        classes = [Loaded(one, here) for one in self._api.objects("StorageClass")]
-        complete = default_objects([*classes, *(Loaded(claim, here) for claim in claims)])[len(classes) :]
-        for one in complete:
-            meta = one.object.metadata
-            if self._api.find("PersistentVolumeClaim", meta.namespace, meta.name) is None:
-                self._api.create(one.object)
 
     def _shrink(self, owned: StatefulSetState, wanted: range, is_ordered: bool) -> bool:
         """Delete the pods whose numbers are not wanted, the highest first; True if that has to be waited for."""
@@ -142,6 +156,9 @@ class StatefulSetController(Reconciler[StatefulSetState]):
                 continue
             if is_ordered and ordinal != unhealthy and not self._is_available(owned, pod):
                 return True
+            retention = owned.thing.spec.persistent_volume_claim_retention_policy
+            if retention is not None and retention.when_scaled == "Delete":
+                self._doom(owned, ordinal, pod)
             self._api.delete(pod)
             if is_ordered:
                 return True

@@ -1,12 +1,15 @@
 """`fairway.simulate` and `fairway.open_run`: what people write in scripts and notebooks."""
 
 import gc
+import html
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fairway
+from fairway.cli.main import main
 from fairway.record import RecordError, Run
 from fairway.sim.scenario import ScenarioError, decode_scenario
 from fairway.sim.simulate import Standing
@@ -106,3 +109,52 @@ def test_the_package_lists_what_it_offers() -> None:
     assert {"open_run", "simulate"} <= set(dir(fairway))
     with pytest.raises(AttributeError, match="has no attribute 'simulat'"):
         fairway.simulat  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_why_prints_what_the_command_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = fairway.simulate(scenario(), save=tmp_path / "run.duckdb")
+    answer = run.why("pod-job-3")
+    assert (answer.pod, answer.attempt, answer.fits) == ("default/pod-job-3", 1, True)
+    assert main(["why", "pod-job-3", "--run", str(tmp_path / "run.duckdb")]) == 0
+    assert capsys.readouterr().out == f"{answer}\n"
+    assert "default/pod-job-3" in repr(answer)
+
+
+def test_why_takes_an_attempt_a_moment_and_a_node() -> None:
+    few = {"nodes": [{"name": "n-{}", "count": 2, "cpu": 2, "memory": "64Gi"}]}
+    run = fairway.simulate(scenario(cluster=few))
+    waited = next(run.sql("SELECT pod FROM pods WHERE attempts > 1 ORDER BY pod_id").rows())["pod"]
+    first = run.why(waited, attempt=1)
+    assert not first.fits
+    assert "2 short: cpu 2 (needs 1, most free 0)" in str(first)
+    assert run.why(waited, at=first.at).at == first.at
+    assert not run.why(waited, at="4m").fits  # still waiting
+    assert run.why(waited, at="9m").fits  # the attempt that placed it
+    assert str(run.why(waited, attempt=1, node="n-1")).splitlines()[1].startswith(f"{waited} does not fit on n-1")
+    (row,) = run.why(waited, attempt=1, node="n-1").rows()
+    assert (row["node"], row["fits"]) == ("n-1", False)
+    assert len(run.why(waited, all_nodes=True).rows()) == 2
+    assert str(run.why(waited, all_nodes=True)).splitlines()[-1].startswith("n-1")
+
+
+def test_why_in_a_notebook_is_html_that_shows_the_text() -> None:
+    answer = fairway.simulate(scenario()).why("pod-job-0")
+    shown = html.unescape(re.sub(r"</?(pre|b)[^>]*>", "", answer._repr_html_()))
+    assert shown == str(answer)
+
+
+@pytest.mark.parametrize(
+    ("pod", "asked", "words"),
+    [
+        ("pod-jb-0", {}, "no pod called pod-jb-0; did you mean pod-job-0"),
+        ("pod-job-0", {"attempt": 7}, "no attempt 7"),
+        ("pod-job-0", {"at": "99h"}, "the run ended before"),
+        ("pod-job-0", {"at": "noon"}, "'noon' is not a time"),
+        ("pod-job-0", {"node": "n-9"}, "no node n-9"),
+    ],
+    ids=["pod", "attempt", "after the end", "no time", "node"],
+)
+def test_why_says_what_there_is(pod: str, asked: dict[str, Any], words: str) -> None:
+    run = fairway.simulate(scenario())
+    with pytest.raises(RecordError, match=words):
+        run.why(pod, **asked)

@@ -1,0 +1,69 @@
+"""`fairway export`: a run for other tools.
+
+In: a run and where to put it. Out: a directory of Parquet or CSV files, one a table, or a trace for Perfetto and
+chrome://tracing. What was written is listed. Called by `fairway.cli.main`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option
+
+__all__ = ["export"]
+
+HELP = """\b
+Examples:
+  fairway export day.duckdb tables/                            Parquet, a file a table
+  fairway export day.duckdb tables/ --format csv --table pods --table decisions
+  fairway export day.duckdb day.json.gz                        a trace: open it in ui.perfetto.dev
+
+Write a run in a form that other tools read.
+
+TARGET is a directory for tables, or a file that ends in .json or .json.gz for a trace in Chrome's format: pods as
+slices on their nodes, and the schedulers' own time, attempt by attempt; in CPU time, with each plugin's within it, if
+the run was recorded with --plugin-times.
+"""
+
+COLUMNS = (Column("file", "FILE"), Column("what", "WHAT"), Column("rows", "ROWS", right=True))
+TRACE = (".json", ".json.gz")
+
+
+@click.command(cls=Command, help=HELP, context_settings=CONTEXT)
+@click.argument("path", metavar="RUN", type=click.Path())
+@click.argument("target", metavar="TARGET", type=click.Path())
+@click.option("--format", "form", type=click.Choice(["parquet", "csv"]), help="Of tables.  [default: parquet]")
+@click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table; may be repeated.")
+@output_option
+def export(path: str, target: str, form: str | None, tables: Sequence[str], output: str) -> None:
+    """Write a run; see HELP."""
+    from fairway.record import Run, export_csv, export_parquet, export_trace
+    from fairway.record.schema import TABLES
+
+    is_trace = target.endswith(TRACE)
+    if is_trace and (form is not None or tables):
+        given = "--format" if form is not None else "--table"
+        raise click.UsageError(
+            f"{given} is for a directory of tables; {target} is a trace", click.get_current_context()
+        )
+    unknown = [name for name in tables if name not in TABLES]
+    if unknown:
+        raise click.BadParameter(
+            f"there is no {', '.join(unknown)}; there are: {', '.join(TABLES)}", param_hint="--table"
+        )
+    rows: list[dict[str, Any]]
+    with Run.open(path) as run:
+        if is_trace:
+            rows = [{"file": target, "what": "trace", "rows": export_trace(run, target)}]
+        else:
+            write = export_csv if form == "csv" else export_parquet
+            files = write(run, Path(target), tables or TABLES)
+            rows = [{"file": str(file), "what": file.stem, "rows": len(run.tables[file.stem])} for file in files]
+    emit(rows, COLUMNS, output)
+    if is_trace and not is_structured(output):
+        narrate("→ open it in https://ui.perfetto.dev, which reads it in the browser and sends it nowhere")

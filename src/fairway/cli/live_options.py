@@ -1,0 +1,69 @@
+"""The options of commands that can look at a live cluster: which one.
+
+In: nothing. Out: a decorator for click commands; the value arrives as `live`, a `LiveCluster`, or None if no live
+cluster is meant. `--live` means the current context of the kubeconfig; naming a context or a kubeconfig implies it.
+Used by `why`, `try` and `status`.
+"""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+__all__ = ["LiveCluster", "live_options", "refuse_live", "scheduler_option"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class LiveCluster(NamedTuple):
+    """A cluster to read, as it was named."""
+
+    kubeconfig: str | None
+    context: str | None
+
+    @property
+    def arguments(self) -> str:
+        """The same as words of a command line, to be shown in a hint."""
+        words = [] if self.kubeconfig is None else ["--kubeconfig", self.kubeconfig]
+        words += [] if self.context is None else ["--context", self.context]
+        return shlex.join(words or ["--live"])
+
+
+scheduler_option = click.option(
+    "--scheduler", metavar="URL", help="Ask this running scheduler itself, such as https://localhost:10259."
+)
+
+
+def live_options(command: F) -> F:
+    """Add the options to a command."""
+
+    @functools.wraps(command)
+    def with_cluster(*args: Any, live: bool, kubeconfig: str | None, context: str | None, **rest: Any) -> Any:
+        is_meant = live or kubeconfig is not None or context is not None
+        return command(*args, live=LiveCluster(kubeconfig, context) if is_meant else None, **rest)
+
+    options = (
+        click.option("--live", is_flag=True, help="The cluster of the kubeconfig's current context."),
+        click.option("--context", metavar="NAME", help="The cluster of this context."),
+        click.option("--kubeconfig", metavar="FILE", help="Its kubeconfig.  [default: KUBECONFIG, ~/.kube/config]"),
+    )
+    made: Any = with_cluster
+    for option in reversed(options):
+        made = option(made)
+    return made  # type: ignore[no-any-return]
+
+
+def refuse_live(live: LiveCluster | None, **others: object) -> None:
+    """Complain about options that name another cluster as well."""
+    if live is None:
+        return
+    for name, value in others.items():
+        if value:
+            words = (
+                f"--{name.replace('_', '-')} and a live cluster (--live, --context, --kubeconfig) exclude each other"
+            )
+            raise click.UsageError(words, click.get_current_context())

@@ -1,0 +1,141 @@
+"""A live cluster, read once: for `why`, `try` and `status`.
+
+In: a `LiveCluster`. Out: its objects, as a trial takes them (`live_objects`, `pod_trial`), or as the table of
+`status` shows them (`live_status`). Reads what a scheduler would watch, and priority classes; writes nothing. Raises
+`CommandError` when the cluster can not be reached or does not let us.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from fairway.cli.controllers import Wanted
+from fairway.cli.live_options import LiveCluster
+from fairway.cli.main import USAGE, CommandError
+from fairway.cli.manifests import Manifests
+from fairway.cli.run import live_errors
+from fairway.cli.run_status import NOT_TRIED, NodeLoad, Status, Waiting, load_sums
+from fairway.cli.trial import Trial, read_configuration
+from fairway.cycle import default_configuration
+from fairway.model import ApiObject, Loaded, Node, Pod, PriorityClass, Source, pod_requests
+from fairway.plugins.registry import REGISTRY
+
+__all__ = ["live_objects", "live_status", "pod_trial"]
+
+COUNTED = re.compile(r"(\d+) ([^,]+?)(?=, \d+ |\.(?: |$))")
+"""`2 Insufficient cpu` in kube-scheduler's sentence."""
+
+
+def live_objects(cluster: LiveCluster) -> list[Loaded]:
+    """Everything a decision may depend on, as it is now."""
+    from fairway.live.clock import SystemClock
+    from fairway.live.cluster_watch import read_objects
+    from fairway.live.connection import Connection
+    from fairway.live.watched_kinds import WATCHED, WatchedKind
+
+    async def read() -> tuple[str, list[ApiObject]]:
+        clock = SystemClock()
+        connection = await Connection.open(
+            cluster.kubeconfig, cluster.context, user_agent_suffix="command", clock=clock
+        )
+        try:
+            classes = WatchedKind(PriorityClass, "/apis/scheduling.k8s.io/v1/priorityclasses")
+            return connection.url, await read_objects(connection, clock, (classes, *WATCHED))
+        finally:
+            await connection.close()
+
+    url, objects = live_errors(read())
+    return [Loaded(thing, Source(url)) for thing in objects]
+
+
+# -- why ---------------------------------------------------------------------------------------------------------------
+
+
+def pod_trial(loaded: Sequence[Loaded], name: str, config: str | None, seed: int) -> tuple[Trial, str]:
+    """The cluster with one of its pods taken off its node; and that node, if it had one."""
+    found = _find(name, [one for one in loaded if isinstance(one.object, Pod)])
+    pod = found.object
+    assert isinstance(pod, Pod)
+    waiting = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=""))
+    owner = pod.metadata.controller
+    kind, owner_name = ("Pod", pod.metadata.name) if owner is None else (owner.kind, owner.name)
+    wanted = Wanted(kind, pod.metadata.namespace, owner_name, found.source, 1, lambda index: (waiting, ()))
+    others = [one for one in loaded if one is not found]
+    configuration = default_configuration(REGISTRY) if config is None else read_configuration(config)
+    return Trial(Manifests(others, [wanted], []), configuration, seed), pod.spec.node_name
+
+
+def _find(name: str, pods: Sequence[Loaded]) -> Loaded:
+    name = name.removeprefix("pod/")
+    found = [one for one in pods if name in (_key(one), one.object.metadata.name)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        which = ", ".join(_key(one) for one in found[:10])
+        raise CommandError(f"there are {len(found)} pods called {name}", f"say which: {which}", USAGE)
+    raise CommandError(
+        f"no pod is called {name}", "kubectl get pods -A lists them; finished pods are not looked at", USAGE
+    )
+
+
+def _key(one: Loaded) -> str:
+    return f"{one.object.metadata.namespace}/{one.object.metadata.name}"
+
+
+# -- status ------------------------------------------------------------------------------------------------------------
+
+
+def live_status(loaded: Sequence[Loaded], now: float) -> Status:
+    """What is held, what is free and who waits, now."""
+    objects = [one.object for one in loaded]
+    pods = [one for one in objects if isinstance(one, Pod) and not one.is_finished]
+    used: dict[str, dict[str, int]] = {}
+    for pod in pods:
+        if pod.spec.node_name:
+            held = used.setdefault(pod.spec.node_name, {})
+            for resource, amount in ({"pods": 1} | pod_requests(pod)).items():
+                held[resource] = held.get(resource, 0) + amount
+    nodes = [one for one in objects if isinstance(one, Node)]
+    resources = dict.fromkeys(["pods", "cpu", "memory"])
+    resources |= dict.fromkeys(name for node in nodes for name in node.status.allocatable)
+    resources |= dict.fromkeys(name for held in used.values() for name in held)
+    loads = tuple(_node_load(node, used.get(node.metadata.name, {}), list(resources)) for node in nodes)
+    waiting = [pod for pod in pods if not pod.spec.node_name]
+    return Status(now, loads, load_sums(loads, list(resources)), _waiting(waiting, now), len(pods) - len(waiting))
+
+
+def _node_load(node: Node, used: dict[str, int], resources: Sequence[str]) -> NodeLoad:
+    there = node.status.allocatable
+    is_ready = next((one.status == "True" for one in node.status.conditions if one.type == "Ready"), True)
+    amounts = {
+        name: (there[name].milli if name == "cpu" else there[name].value) if name in there else 0 for name in resources
+    }
+    return NodeLoad(node, is_ready, node.spec.unschedulable, {name: used.get(name, 0) for name in resources}, amounts)
+
+
+def _waiting(pods: Sequence[Pod], now: float) -> tuple[Waiting, ...]:
+    """Pods by the reason that refused most nodes, as their condition tells it; the most frequent first."""
+    groups: dict[str, list[tuple[float, str]]] = {}
+    for pod in pods:
+        created = pod.metadata.creation_timestamp
+        waits = now - created.timestamp() if created is not None else 0.0
+        groups.setdefault(_reason(pod), []).append((waits, pod.key))
+    found = [Waiting(reason, len(some), *max(some)) for reason, some in groups.items()]
+    return tuple(sorted(found, key=lambda one: (-one.num_pods, one.reason)))
+
+
+def _reason(pod: Pod) -> str:
+    said = next((one for one in pod.status.conditions if one.type == "PodScheduled" and one.status == "False"), None)
+    if said is None:
+        return NOT_TRIED
+    if pod.status.nominated_node_name:
+        return "waits for pods it evicts to go"
+    _, _, words = said.message.partition(" nodes are available: ")
+    counted = [(int(number), reason) for number, reason in COUNTED.findall(words.partition(". ")[0] + ".")]
+    if not counted:
+        return f"{said.reason}: {said.message}" if said.message else said.reason
+    most: str = max(counted)[1]
+    return most.replace("node(s) ", "")

@@ -1,0 +1,121 @@
+"""Runs as pictures, for notebooks and papers; needs matplotlib (`pip install 'fairway[plots]'`).
+
+In: runs, as `fairway.simulate` and `fairway.open_run` give them. Out: matplotlib axes, new ones or those given, so that
+whoever calls can lay out, label and save as they like:
+
+    import fairway.plots
+    fairway.plots.utilisation(run)
+    fairway.plots.waits({"default": one, "packed": other})
+    fairway.plots.nodes(run, "cpu").figure.savefig("nodes.png")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairway.record import RecordError, Run
+from fairway.record.curves import WAIT_TICKS, lowest_share, node_shares, utilisation_curve, wait_seconds, wait_shares
+from fairway.record.load import load_history
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["nodes", "utilisation", "waits"]
+
+NUM_POINTS = 480
+HOUR = 3600.0
+
+Runs = Run | Mapping[str, Run]
+
+
+def utilisation(runs: Runs, resource: str | None = None, *, axes: Axes | None = None) -> Axes:
+    """What share of the ready nodes' resources pods held, over time.
+
+    Of one run every resource unless one is named; of several runs, by name, the resource named (or cpu).
+    """
+    axes = _axes(axes)
+    lines: list[tuple[str, Run, str]] = []
+    for name, run in _named(runs).items():
+        wanted = [resource or "cpu"] if isinstance(runs, Mapping) or resource else list(run.resources)
+        lines += [(name or each, run, each) for each in wanted]
+    for label, run, each in lines:
+        history = load_history(run)
+        _check_resource(run, each)
+        if not history.there.integral()[history.resources.index(each)] > 0:
+            continue  # nodes have none of it
+        times, shares = utilisation_curve(history, each, NUM_POINTS)
+        axes.plot(times / HOUR, shares, label=label)
+    axes.set(xlabel="time (h)", ylabel="utilisation", ylim=(0, None), title=resource or "")
+    axes.yaxis.set_major_formatter(_percent)
+    axes.margins(x=0)
+    axes.legend()
+    return axes
+
+
+def waits(runs: Runs, *, axes: Axes | None = None) -> Axes:
+    """What share of the pods waited at most so long for a node; pods that never got one wait longer."""
+    axes = _axes(axes)
+    named = _named(runs)
+    curves = {name: wait_shares(wait_seconds(run), NUM_POINTS) for name, run in named.items()}
+    for name, (seconds, shares) in curves.items():
+        axes.step(seconds, shares, where="post", label=name or None)
+    axes.set_xscale("symlog", linthresh=1.0)
+    longest = max(axes.get_xlim()[1], 1.0)
+    ticks = [(seconds, words) for seconds, words in WAIT_TICKS if seconds <= longest]
+    axes.set_xticks([seconds for seconds, _ in ticks], [words for _, words in ticks])
+    axes.minorticks_off()
+    axes.set(
+        xlabel="waited at most", ylabel="share of pods", xlim=(0, None), ylim=(lowest_share(curves.values()), 1.001)
+    )
+    axes.yaxis.set_major_formatter(_percent)
+    if any(named):
+        axes.legend(loc="lower right")
+    return axes
+
+
+def nodes(run: Run, resource: str = "cpu", *, axes: Axes | None = None) -> Axes:
+    """A heat map: a row a node, in the order in which they came; how full it was, over time. Grey: not there."""
+    _check_resource(run, resource)
+    axes = _axes(axes)
+    history = load_history(run)
+    _, shares = node_shares(history, resource, NUM_POINTS)
+    axes.set_facecolor("0.85")
+    image = axes.imshow(
+        np.ma.masked_invalid(shares.T),
+        aspect="auto",
+        interpolation="nearest",
+        origin="upper",
+        vmin=0,
+        vmax=1,
+        cmap="viridis",
+        extent=(history.begin / HOUR, max(history.end, history.begin + 1e-9) / HOUR, history.num_nodes, 0),
+    )
+    axes.set(xlabel="time (h)", ylabel="node", title=f"{resource} held on each node")
+    bar = axes.figure.colorbar(image, ax=axes)
+    bar.ax.yaxis.set_major_formatter(_percent)
+    return axes
+
+
+def _named(runs: Runs) -> dict[str, Run]:
+    return {"": runs} if isinstance(runs, Run) else dict(runs)
+
+
+def _check_resource(run: Run, resource: str) -> None:
+    if resource not in run.resources:
+        raise RecordError(f"{run.path} has no resource {resource}; it has {', '.join(run.resources)}")
+
+
+def _percent(share: float, _: float) -> str:
+    return f"{share:.0%}"
+
+
+def _axes(axes: Axes | None) -> Axes:
+    """Those given, or those of a new figure."""
+    try:
+        from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError as error:
+        raise RecordError("plots need matplotlib: pip install 'fairway[plots]'") from error
+    return plt.subplots(figsize=(8, 3.2), layout="constrained")[1] if axes is None else axes

@@ -1,0 +1,96 @@
+"""DotProduct: the node whose free resources are least aligned with what the pod asks for.
+
+The free CPU and devices of a node, and the pod's wishes, are vectors of parts of the largest node (or of the node, or
+of the pod): the smaller their dot product the higher the score. A node with several devices is one vector (`merge`), or
+several, of which the best that has room counts: one for each device in use and one for the idle ones together, each
+with all of the CPU (`share`) or with its part of it (`divide`), or with just the devices it would take (`extend`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import CPU, Cluster
+from fairway.model.device_need import WHOLE_DEVICE, DeviceNeed
+from fairway.model.gpu_args import DotProductArgs
+from fairway.plugin import MAX_SCORE, Nodes, Plugin, PodClass
+
+Column = NDArray[np.float64]
+
+
+class Wish(NamedTuple):
+    """What a pod takes."""
+
+    milli_cpu: int
+    gpu_milli: int
+    need: DeviceNeed | None
+
+
+class DotProduct(Plugin):
+    """The least aligned node."""
+
+    def __init__(self, cluster: Cluster, args: DotProductArgs | None = None) -> None:
+        super().__init__(cluster, args)
+        self._told = args or DotProductArgs()
+
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> Wish:
+        """CPU and devices in thousandths."""
+        return Wish(pod.requests.get("cpu", 0), 0 if pod.devices is None else pod.devices.total, pod.devices)
+
+    def score(self, pod: PodClass, nodes: Nodes, state: Wish) -> NDArray[np.int64]:
+        """100 where the vectors have nothing in common."""
+        if self._told.mode == "merge" or state.need is None:
+            left = nodes.of(nodes.cluster.devices.left)
+            product = self._product(nodes, state, self._free_cpu(nodes), left.astype(np.float64))
+        else:
+            product = self._best_product(nodes, state, state.need)
+        if self._told.norm == "pod":
+            product = np.tanh(product / 10)
+        scores: NDArray[np.int64] = (MAX_SCORE * (1 - product)).astype(np.int64)
+        return np.clip(scores, 0, MAX_SCORE)
+
+    def _best_product(self, nodes: Nodes, wish: Wish, need: DeviceNeed) -> Column:
+        """The smallest over the groups of devices that have room; as if empty where none has."""
+        devices = nodes.cluster.devices
+        free = nodes.of(devices.free)  # (num_rows, max_devices)
+        idle = nodes.of(devices.idle)
+        left = nodes.of(devices.left)
+        cpu = self._free_cpu(nodes)
+        best = np.full(len(nodes), np.inf)
+        if need.is_share:
+            for index in range(free.shape[1]):
+                each = free[:, index]
+                room = (each >= need.milli) & (each < WHOLE_DEVICE)
+                product = self._group(nodes, wish, cpu, each.astype(np.float64), left)
+                best = np.where(room, np.minimum(best, product), best)
+        together = idle * WHOLE_DEVICE if self._told.mode != "extend" else np.minimum(idle, need.count) * WHOLE_DEVICE
+        product = self._group(nodes, wish, cpu, together.astype(np.float64), left)
+        best = np.where(idle >= need.count, np.minimum(best, product), best)
+        return np.where(np.isinf(best), 1.0, best)
+
+    def _group(self, nodes: Nodes, wish: Wish, cpu: Column, gpu: Column, left: NDArray[np.int64]) -> Column:
+        if self._told.mode == "divide":
+            cpu = cpu * gpu / np.maximum(left, 1)
+        return self._product(nodes, wish, cpu, gpu)
+
+    def _product(self, nodes: Nodes, wish: Wish, cpu: Column, gpu: Column) -> Column:
+        """Half the dot product of (cpu, gpu) and the wish, each divided by the norm."""
+        told = self._told
+        if told.norm == "max":
+            by_cpu: Column | float = float(told.largest_milli_cpu)
+            by_gpu: Column | float = float(told.largest_gpu_milli)
+        elif told.norm == "node":
+            by_cpu = np.maximum(nodes.of(nodes.table.allocatable[:, CPU]), 1).astype(np.float64)
+            by_gpu = np.maximum(nodes.of(nodes.cluster.devices.count), 1) * float(WHOLE_DEVICE)
+        else:  # a dimension that the pod does not ask for counts nothing
+            by_cpu, by_gpu = float(wish.milli_cpu or 1), float(wish.gpu_milli or 1)
+        product: Column = (cpu / by_cpu) * (wish.milli_cpu / by_cpu) + (gpu / by_gpu) * (wish.gpu_milli / by_gpu)
+        return product / 2
+
+    def _free_cpu(self, nodes: Nodes) -> Column:
+        table = nodes.table
+        free = nodes.of(table.allocatable[:, CPU]) - nodes.of(table.requested[:, CPU])
+        return np.asarray(free, np.float64)
