@@ -10,10 +10,10 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check bench bench-reference bench-live soak reference format clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## a day of a thousand nodes under two policies: which is better?
 	$(BIN)/fairway sim examples/scenarios/day.yaml --profile default --profile packed
@@ -29,6 +29,18 @@ check: $(STAMP) ## lint, formatting, types, the direction of imports
 
 bench: $(STAMP) ## measure, and fail below a floor
 	$(BIN)/python benchmarks/run.py
+
+bench-reference: $(STAMP) ## decisions a second beside kube-scheduler's own code
+	$(BIN)/python benchmarks/reference.py
+
+bench-live: $(STAMP) ## pods bound a second beside kube-scheduler, on a real API server
+	$(BIN)/python benchmarks/live.py
+
+soak: $(STAMP) ## ten minutes of churn on a real API server: memory and latency stay flat
+	$(BIN)/python benchmarks/soak.py
+
+reference: $(STAMP) ## the recorded decisions made anew by kube-scheduler's own code, and compared
+	$(BIN)/python -m tests.kube.reference
 
 format: $(STAMP) ## format the code and apply the safe lint fixes
 	$(BIN)/ruff check --fix-only

@@ -37,6 +37,8 @@ from tests.kube.processes import Program, wait_until
 
 SIZES = {1000: 3000, 5000: 10000}
 """Nodes, and pods for them."""
+ROUNDS = {1000: 2, 5000: 1}
+"""How often each scheduler has its turn; its best one counts, as whatever disturbs a run makes it slower."""
 RATIO = 2.0
 """The target: so many times kube-scheduler's rate."""
 ARRIVALS_PER_SECOND = 20
@@ -170,7 +172,8 @@ def measure_throughput(num_nodes: int) -> bool:
     """Print a size's line; whether the target is met."""
     nodes, pods = workload(num_nodes, SIZES[num_nodes])
     with cluster(nodes) as control_plane:
-        found = {name: throughput(control_plane, name, pods) for name in START}
+        rounds = [{name: throughput(control_plane, name, pods) for name in START} for _ in range(ROUNDS[num_nodes])]
+    found = {name: max(each[name] for each in rounds) for name in START}
     ratio = found["fairway"].pods_per_second / found["kube-scheduler"].pods_per_second
     rates = ", ".join(f"{name} {found[name]}" for name in ("fairway", "kube-scheduler"))
     print(f"{num_nodes} nodes, {len(pods)} pods: {rates}, ratio {ratio:.2f}", flush=True)

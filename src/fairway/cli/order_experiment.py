@@ -189,7 +189,9 @@ def _table(results: Results) -> tuple[list[dict[str, Any]], list[Column]]:
         theirs = {policy: results.value("unallocated", trace, policy, published=True) for policy in results.policies}
         if any(theirs.values()):
             shown = {policy: "" if value is None else str(value) for policy, value in theirs.items()}
-            rows.append({"trace": "  published", **shown})
+            num_seeds = {value.num_seeds for value in theirs.values() if value is not None}
+            seeds = "" if num_seeds == {results.num_seeds} else f", {max(num_seeds)} seeds"
+            rows.append({"trace": f"  published{seeds}", **shown})
     return rows, columns
 
 

@@ -24,6 +24,7 @@ PALETTE: Final = ("#2563eb", "#ea580c", "#059669", "#9333ea", "#ca8a04", "#64748
 CAUSES: Final = ("#7f1d1d", "#dc2626", "#f59e0b", "#94a3b8", "#475569", "#7c3aed", "#10b981")
 INK: Final = "#1b1f24"
 DPI: Final = 150
+INCHES_A_KEY: Final = 1.2  # of a legend
 STYLE: Final[Any] = {
     "font.size": 9,
     "axes.edgecolor": "#9aa3ad",
@@ -92,7 +93,8 @@ def draw_bars(bars: Bars, path: Path) -> None:
     ax.set_xticks(range(len(bars.traces)), bars.traces)
     ax.grid(axis="x", visible=False)
     ax.set_ylabel(bars.unit)
-    _finish(figure, bars.title, path, *ax.get_legend_handles_labels())
+    pairs = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=lambda pair: pair[1] == "published")
+    _finish(figure, bars.title, path, *zip(*pairs, strict=True))
 
 
 def draw_stacks(stacks: Stacks, heading: str, path: Path) -> None:
@@ -124,7 +126,9 @@ def _figure(num_panels: int, size: tuple[float, float]) -> tuple[Figure, list[Ax
 
 def _finish(figure: Figure, heading: str, path: Path, handles: Any, labels: Any, columns: int | None = None) -> None:
     figure.suptitle(heading, fontsize=11, fontweight="bold", x=0.01, ha="left", color=INK)
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns or len(labels), fontsize=8, frameon=False)
+    fitting = max(int(figure.get_figwidth() / INCHES_A_KEY), 1)
+    columns = columns or min(len(labels), fitting)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".part")
     figure.savefig(unfinished, dpi=DPI, format="png")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import ssl
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
@@ -22,6 +23,7 @@ from yarl import URL
 from fairway import __version__
 from fairway.live.clock import Clock, SystemClock
 from fairway.live.credentials import Credentials
+from fairway.live.exchange_pool import ExchangePool
 from fairway.live.problems import Unauthorized, Unreachable, check_version, problem_of
 from fairway.live.rate_limit import RateLimit
 
@@ -68,6 +70,9 @@ class Connection:
         self.on_wait: Callable[[str, str, float], None] | None = None  # for the rate limit: method, host, seconds
         self._base = credentials.url
         self._host = URL(credentials.url).raw_authority
+        self._prefix = URL(credentials.url).raw_path.rstrip("/")
+        self._common = f"Host: {self._host}\r\nUser-Agent: {user_agent}\r\nAccept: application/json"
+        self._pool = ExchangePool(credentials.url, clock)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=90.0),
             headers={"User-Agent": user_agent, "Accept": "application/json"},
@@ -99,6 +104,7 @@ class Connection:
 
     async def close(self) -> None:
         """Hang up."""
+        self._pool.close()
         await self._session.close()
         await asyncio.sleep(0)  # sockets are closed in the loop's next turn
 
@@ -140,6 +146,10 @@ class Connection:
         begun = self._clock.monotonic()
         status = 0
         try:
+            if method == "POST" and not query and body is not None and self._credentials.proxy is None:
+                answer = await self._post(path, headers, body, timeout)
+                status = answer.status
+                return answer
             async with self._session.request(
                 method,
                 self._url(path, query),
@@ -158,6 +168,16 @@ class Connection:
         finally:
             if self.on_request is not None:
                 self.on_request(method, self._host, status, self._clock.monotonic() - begun)
+
+    async def _post(self, path: str, headers: dict[str, str], body: bytes, seconds: float) -> Answer:
+        """Bindings and events: there are thousands of them, so they go the short way."""
+        if not path.isascii() or any(sign in path for sign in " \r\n"):
+            raise ValueError(f"not a path: {path!r}")
+        lines = [f"POST {self._prefix}{path} HTTP/1.1", self._common, f"Content-Length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        request = "\r\n".join([*lines, "\r\n"]).encode("latin-1") + body
+        credentials = self._credentials
+        return Answer(*await self._pool.send(request, credentials.ssl, credentials.server_name, seconds))
 
     async def check(self) -> tuple[int, int]:
         """Is the server there, does it know us, is it of a version we speak? Returns that version."""
@@ -250,6 +270,8 @@ def _words(error: BaseException) -> str:
     """What went wrong on the wire, without the class names of the library."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"its certificate is not trusted: {error.certificate_error}"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error}"
     if isinstance(error, aiohttp.ClientConnectorError):
         return str(error.os_error) or "connection refused"
     if isinstance(error, aiohttp.ServerDisconnectedError):
