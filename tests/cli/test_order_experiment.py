@@ -138,3 +138,8 @@ def test_other_scenarios_have_no_traces(tmp_path: Path, capsys: pytest.CaptureFi
     path.write_text("apiVersion: fairway.dev/v1alpha1\nkind: Scenario\n")
     assert main(["compare", str(path), "--trace", "default"]) == 2
     assert "--trace is for a scenario of kind OrderScenario" in capsys.readouterr().err
+
+
+def test_it_is_not_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", str(scenario(tmp_path))]) == 1
+    assert "kind: an OrderScenario has no time to simulate; use fairway compare" in capsys.readouterr().err

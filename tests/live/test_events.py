@@ -21,11 +21,14 @@ class Listener:
         self.heard: list[tuple[str, str, Tree]] = []
         self.answers: list[int] = []
         self.news = asyncio.Event()
+        self.open = asyncio.Event()  # answers are held back while it is clear
+        self.open.set()
 
     async def request(self, method: str, path: str, *, body: bytes | None = None, **_: object) -> Answer:
         assert body is not None
         self.heard.append((method, path, msgspec.json.decode(body)))
         self.news.set()
+        await self.open.wait()
         return Answer(self.answers.pop(0) if self.answers else 201, {"Retry-After": "0"}, b"")
 
     async def until(self, number: int) -> None:
@@ -73,6 +76,23 @@ def test_the_second_time_is_a_series_and_then_there_is_silence() -> None:
     ]
     assert heard[1][2]["series"]["count"] == 2
     assert heard[2][2]["regarding"]["resourceVersion"] == "2"
+
+
+def test_what_happens_again_before_the_first_event_is_written_is_a_series_too() -> None:
+    async def story(writer: EventWriter, api: Listener) -> None:
+        api.open.clear()
+        for _ in range(3):
+            writer.failed(pod(), "no room")
+        await api.until(1)
+        async with asyncio.timeout(5):
+            while writer.backlog > 1:  # noqa: ASYNC110 - until the others have been counted, which nobody announces
+                await asyncio.sleep(0)
+        api.open.set()
+        await api.until(2)
+
+    heard = play(story)
+    assert [method for method, _, _ in heard] == ["POST", "PATCH"]
+    assert heard[1][2]["series"]["count"] == 3
 
 
 def test_an_event_that_is_gone_is_written_anew() -> None:

@@ -78,8 +78,8 @@ def _narrate(report: Report, show: int) -> None:
         if table.by_chance:
             worst = max(table.by_chance, key=lambda row: float(row["deviation"]))
             narrate(
-                f"  {len(table.by_chance)} means are beyond {table.tolerance:g} at some loads, but within three "
-                f"standard errors of the published ones; most at {worst['run']}, load {worst['load']} %: "
+                f"  beyond {table.tolerance:g} at some loads, but within three standard errors of the published mean: "
+                f"{len(table.by_chance)} of them; most at {worst['run']}, load {worst['load']} %: "
                 f"expected {worst['expected']:.4f}, got {worst['got']:.4f}"
             )
         if len(table.beyond) > show:

@@ -94,7 +94,7 @@ def draw_bars(bars: Bars, path: Path) -> None:
     ax.grid(axis="x", visible=False)
     ax.set_ylabel(bars.unit)
     pairs = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=lambda pair: pair[1] == "published")
-    _finish(figure, bars.title, path, *zip(*pairs, strict=True))
+    _finish(figure, bars.title, path, [handle for handle, _ in pairs], [label for _, label in pairs])
 
 
 def draw_stacks(stacks: Stacks, heading: str, path: Path) -> None:

@@ -147,6 +147,8 @@ class EventWriter:
             told.path = await self._post(word)
             if not told.path:
                 self._told.pop(key, None)
+            elif told.count > 1:  # it happened again while the first was being written
+                await self._patch(told)
             return
         told.count += 1
         told.last = word.time

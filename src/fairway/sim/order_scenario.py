@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from fairway.cycle import ProfileConfig
-from fairway.cycle.config_fields import alternatives, shown
+from fairway.cycle.config_fields import alternatives, kind_problems, shown
 from fairway.cycle.config_text import parse_text
 from fairway.model import DecodeError
 from fairway.sim.gpu_policies import POLICIES, policy_config
@@ -194,13 +194,7 @@ def load_order_scenario(path: str | os.PathLike[str]) -> OrderScenario:
 
 def decode_order_scenario(data: Any, source: str) -> OrderScenario:
     """From plain values; messages say `source`, and relative paths begin at its folder."""
-    problems: list[Problem] = []
-    if not isinstance(data, dict):
-        problems.append(Problem("", f"not an {KIND} but {'empty' if data is None else shown(data)}"))
-    else:
-        for key, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
-            if data.get(key) != wanted:
-                problems.append(Problem(key, f"{shown(data.get(key))} is not supported; allowed: {wanted}"))
+    problems = list(kind_problems(data, API_VERSION, KIND))
     file = None if problems else decode_struct(data, OrderFile, "", problems)
     if file is None:
         raise ScenarioError(source, problems)
