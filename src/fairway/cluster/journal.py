@@ -53,6 +53,10 @@ class Journal:
         self.end += 1
         self._start = self.end
 
+    def entries_since(self, position: int) -> NDArray[np.intp] | None:
+        """The rows marked since `position`, as often as they were; None if that can not be told any more."""
+        return None if position < self._start else self._rows[position - self._start : self.end - self._start]
+
     def since(self, position: int) -> NDArray[np.intp] | None:
         """The distinct rows marked since `position`, or None if that can not be told any more."""
         if position == self.end:

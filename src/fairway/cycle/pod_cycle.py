@@ -100,11 +100,11 @@ def _choose(
         add_scores(answers, feasible, wide, totals)
         if profile.extenders:
             add_priorities(profile.extenders, profile.cluster, pod, numbers, totals)
-        best = totals[totals.argmax()]
+        best = totals[totals.argmax(), ...]  # an array (): see answers.py
         rows = numbers.take((totals == best).nonzero()[0])
     else:
         ranked = answers.ranking(mask)
-        best = ranked[ranked.argmax()]
+        best = ranked[ranked.argmax(), ...]
         rows = (ranked == best).nonzero()[0]
     decision.num_best = len(rows)
     if answers.profile.scores:

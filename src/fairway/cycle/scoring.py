@@ -56,7 +56,7 @@ def add_scores(answers: Answers, feasible: Nodes, wide: list[tuple[Part, Any]], 
         if part.plugin.normalize == "own":
             totals += final_scores(answers, part, feasible, part.pre_scored, raw)
         else:
-            totals += feasible.of(_scaled(part, int(raw.max())))
+            totals += feasible.of(_scaled(part, int(raw[raw.argmax()])))
     for part, state in wide:
         raw = part.plugin.score(answers.pod_class, feasible, state)
         totals += final_scores(answers, part, feasible, state, raw)
@@ -73,7 +73,7 @@ def final_scores(
         scores = plugin.normalize_scores(answers.pod_class, feasible, state, raw)
     else:
         scores = normalized(raw, plugin.normalize == "reverse")
-    return scores * part.weight
+    return scores if part.weight == 1 else scores * part.weight_array
 
 
 def _scaled(part: Part, highest: int) -> NDArray[np.int64]:

@@ -19,6 +19,8 @@ from fairway.plugins.topology_domains import DomainScores, Topologies
 if TYPE_CHECKING:
     from fairway.cluster import Cluster, Counter, PodClass, Rows, Term
 
+FULL = np.array(100.0)  # (): see fairway.cycle.answers on why it is an array
+
 
 class Preferences:
     """A kind of terms that running pods carry, and what such a term is worth to the pod it means."""
@@ -124,8 +126,10 @@ class PreferredAffinity:
 
 def normalized(scores: NDArray[np.int64]) -> NDArray[np.int64]:
     """Stretched to 0..100, cut to integers; all 0 if all are equal."""
-    lowest = int(scores.min())
-    spread = int(scores.max()) - lowest
+    lowest = scores[scores.argmin(), ...]  # an array (), which is spared conversions
+    spread = scores[scores.argmax(), ...] - lowest
     if spread == 0:
         return np.zeros(len(scores), np.int64)
-    return (100.0 * ((scores - lowest) / spread)).astype(np.int64)
+    stretched = (scores - lowest) / spread
+    stretched *= FULL
+    return stretched.astype(np.int64)

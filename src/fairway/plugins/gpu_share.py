@@ -120,7 +120,8 @@ class GpuShare(Plugin):
     def events(self) -> Sequence[Hint]:
         """A pod that left devices, a node that has some, a pod that asks for something else."""
         return (
-            Hint(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE), _had_devices),
+            Hint(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), _had_devices),
+            Hint(ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE), _holds_otherwise),
             Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE), _has_devices),
             Hint(ClusterEvent(Resource.UNSCHEDULED_POD, Action.UPDATE), _asks_otherwise),
         )
@@ -128,6 +129,12 @@ class GpuShare(Plugin):
 
 def _had_devices(pod: Pod, change: Change) -> bool:
     return isinstance(change.old, Pod) and device_need(change.old) is not None
+
+
+def _holds_otherwise(pod: Pod, change: Change) -> bool:
+    """A pod that only begins to run, or changes its labels, leaves nobody room."""
+    old, new = change.old, change.new
+    return isinstance(old, Pod) and isinstance(new, Pod) and read_devices(old) != read_devices(new)
 
 
 def _asks_otherwise(pod: Pod, change: Change) -> bool:

@@ -15,7 +15,7 @@ from fairway.plugin import MAX_SCORE, SKIP, Cluster, Nodes, Plugin, PodClass, Sk
 from fairway.plugins.allocation import Shares, shares_of
 
 HALF = MAX_SCORE // 2
-ONE, ONE_HALF, FULL = np.array([1.0]), np.array([0.5]), np.array([100.0])  # (1,)
+ONE, TWO, HALVES = np.array(1.0), np.array(2.0), np.array(50.0)  # (): see fairway.cycle.answers on why arrays
 SCORES = np.array(
     [HALF + int((HALF + gain) / 2) for gain in (*range(MAX_SCORE + 1), *range(-MAX_SCORE, 0))], np.int64
 )  # (201,)
@@ -67,15 +67,17 @@ def balance(used: NDArray[np.int64], capacity: NDArray[np.int64], has: NDArray[n
     if has is None and used.shape[1] == 2:
         fractions = used / capacity
         np.minimum(fractions, ONE, out=fractions)
-        deviation = np.abs(fractions[:, 0] - fractions[:, 1])
-        deviation *= ONE_HALF
+        doubled = fractions[:, 0] - fractions[:, 1]
+        np.abs(doubled, doubled)
     else:
         has = np.ones(capacity.shape, bool) if has is None else has
         fractions = np.minimum(used / np.where(has, capacity, 1), 1.0)
-        deviation = np.stack([_deviation(np.where(has, case, 0.0), has) for case in fractions])
-    np.subtract(ONE, deviation, out=deviation)
-    deviation *= FULL
-    return deviation.astype(np.int64)
+        doubled = np.stack([_deviation(np.where(has, case, 0.0), has) for case in fractions])
+        doubled *= TWO
+    # (2 - 2 × deviation) × 50 is (1 - deviation) × 100 to the last bit: twice and half are exact.
+    np.subtract(TWO, doubled, doubled)
+    doubled *= HALVES
+    return doubled.astype(np.int64)
 
 
 def _deviation(fractions: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:

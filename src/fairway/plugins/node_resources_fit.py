@@ -34,7 +34,7 @@ from fairway.plugin import (
 )
 from fairway.plugins.allocation import Shares, shares_of
 
-FULL, NONE = np.array([MAX_SCORE]), np.array([0])  # (1,): see fairway.cycle.answers on why they are arrays
+FULL, NONE, ONE = np.array(MAX_SCORE), np.array(0), np.array(1)  # (): see fairway.cycle.answers on why they are arrays
 
 
 class Demand(NamedTuple):
@@ -43,6 +43,8 @@ class Demand(NamedTuple):
     columns: NDArray[np.intp]  # (num_checked,)
     amounts: NDArray[np.int64]  # (num_checked,)
     reasons: tuple[str, ...]  # (num_checked,)
+    each: tuple[tuple[int, int], ...]  # (num_checked,): column and amount again
+    arrays: tuple[tuple[int, NDArray[np.int64]], ...]  # (num_checked,): the same, each amount an array ()
 
 
 class NodeResourcesFit(Plugin):
@@ -56,6 +58,7 @@ class NodeResourcesFit(Plugin):
         self._strategy: ScoringStrategy = args.scoring_strategy
         self._weights = np.array([each.weight for each in self._strategy.resources], np.int64)  # (num_scored,)
         self._total_weight = int(self._weights.sum())
+        self._is_even_pair = len(self._weights) == 2 and self._weights[0] == self._weights[1]
 
     # -- filter ------------------------------------------------------------------------------------------------------
 
@@ -63,20 +66,35 @@ class NodeResourcesFit(Plugin):
         """Leave out the resources that are ignored; they are somebody else's to check."""
         names = nodes.table.resources
         kept = [index for index, column in enumerate(pod.columns) if not self._is_ignored(names[column])]
-        columns = pod.columns[kept]
+        columns, amounts = pod.columns[kept], pod.amounts[kept]
         reasons = tuple("Too many pods" if column == PODS else f"Insufficient {names[column]}" for column in columns)
-        return Demand(columns, pod.amounts[kept], reasons)
+        each = tuple(zip(columns.tolist(), amounts.tolist(), strict=True))
+        arrays = tuple((column, np.array(amount, np.int64)) for column, amount in each)
+        return Demand(columns, amounts, reasons, each, arrays)
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Demand) -> NDArray[np.bool_]:
         """Nodes with enough of everything left."""
-        enough: NDArray[np.bool_] = np.logical_and.reduce(self._free(nodes, state) >= state.amounts[:, None], axis=0)
-        return enough
+        rows = nodes.rows
+        if not isinstance(rows, slice) and len(rows) == 1:  # as after every placement of pods of one class
+            row, table = rows.item(), nodes.table
+            have, used = table.allocatable[row].tolist(), table.requested[row].tolist()
+            return np.array([all(have[column] - used[column] >= amount for column, amount in state.each)])
+        has, taken = nodes.amounts
+        free = has - taken
+        enough: NDArray[np.bool_] | None = None
+        for column, amount in state.arrays:  # one after the other is cheaper than all and then a reduction
+            if enough is None:
+                enough = free[column] >= amount
+            else:
+                enough &= free[column] >= amount
+        return np.ones(len(nodes), bool) if enough is None else enough
 
     def explain(self, pod: PodClass, nodes: Nodes, state: Demand) -> Sequence[Refusal]:
         """Every resource that is short; hopeless where the node would be too small even if it were empty."""
         wanted = state.amounts[:, None]
-        short = self._free(nodes, state) < wanted  # (num_checked, num_rows)
-        too_small = nodes.amounts[0].take(state.columns, 0) < wanted
+        has, taken = nodes.amounts
+        short = (has - taken).take(state.columns, 0) < wanted  # (num_checked, num_rows)
+        too_small = has.take(state.columns, 0) < wanted
         hopeless = (short & too_small & (state.columns != PODS)[:, None]).any(axis=0)  # (num_rows,)
         # Few different combinations, told apart by a number with a bit for each shortage: word each once.
         numbers = (1 << np.arange(len(short) + 1)) @ np.vstack((short, hopeless))
@@ -85,11 +103,6 @@ class NodeResourcesFit(Plugin):
             if number not in known:
                 known[number] = _refusal(state, short[:, row], bool(hopeless[row]))
         return [known[number] for number in numbers.tolist()]
-
-    def _free(self, nodes: Nodes, state: Demand) -> NDArray[np.int64]:
-        """What is left of the resources that are checked: (num_checked, num_rows)."""
-        has, taken = nodes.amounts
-        return (has - taken).take(state.columns, 0)
 
     def _is_ignored(self, name: str) -> bool:
         if "/" not in name or "kubernetes.io/" in name:  # only extended resources can be left to others
@@ -122,8 +135,12 @@ class NodeResourcesFit(Plugin):
             each = np.minimum(requested, capacity) * FULL // capacity
         else:
             return self._ratio(requested, capacity, has)
-        if has is None:
-            mean: NDArray[np.int64] = (self._weights @ each) // self._total_weight
+        mean: NDArray[np.int64]
+        if has is None and self._is_even_pair:
+            mean = each[0] + each[1]
+            mean >>= ONE
+        elif has is None:
+            mean = (self._weights @ each) // self._total_weight
         else:
             weights = has * self._weights[:, None]
             mean = (each * weights).sum(axis=0) // np.maximum(weights.sum(axis=0), 1)
@@ -144,7 +161,8 @@ class NodeResourcesFit(Plugin):
         Each (num_scored, num_rows).
         """
         has, taken = nodes.amounts
-        nonzero = nodes.of(nodes.table.nonzero).T
+        rows, by_resource = nodes.rows, nodes.table.nonzero.T
+        nonzero = by_resource[:, rows] if isinstance(rows, slice) else by_resource.take(rows, 1)
         if state.is_cpu_and_memory:
             return has[:2], nonzero + state.added
         requested = taken.take(state.columns, 0) + state.added

@@ -21,8 +21,10 @@ from fairway.plugins.topology_domains import FEW_ROWS, DomainCounts, Source, Top
 if TYPE_CHECKING:
     from fairway.cluster import Cluster, Counters, PodClass, Rows
 
-ENOUGH_ROWS = 512
+ENOUGH_ROWS = 96
 """So many feasible nodes often show every domain there is; only if they do not are the others looked at."""
+
+HALF, FULL = np.array(0.5), np.array(100)  # (): see fairway.cycle.answers on why they are arrays
 
 
 class SoftConstraint:
@@ -65,7 +67,11 @@ class SoftConstraint:
 
     def crowding(self, counts: NDArray[np.signedinteger[Any]], weight: float) -> NDArray[np.float64]:
         """What so many pods add to a node's score."""
-        return counts.astype(np.float64) * weight + float(self.constraint.max_skew - 1)
+        crowding = counts.astype(np.float64)
+        crowding *= np.array(weight)
+        if self.constraint.max_skew != 1:
+            crowding += float(self.constraint.max_skew - 1)
+        return crowding
 
     def of_domains(self, weight: float) -> NDArray[np.float64]:
         """The same for every domain; nothing for rows without the label."""
@@ -90,13 +96,14 @@ class ScoreTable:
     Far fewer than rows as a rule. `spots` says where in the table a row finds its score.
     """
 
-    __slots__ = ("_domain", "_host", "_labelled", "_most", "_spots", "_stride")
+    __slots__ = ("_domain", "_host", "_labelled", "_levels", "_most", "_spots", "_stride")
 
     def __init__(self, host: SoftConstraint | None, domain: SoftConstraint | None, num_rows: int) -> None:
         self._host = host
         self._domain = domain
         self._stride = 1 if domain is None else domain.topology.absent + 1
         self._most = 0  # no row has more pods; perhaps none has so many any more
+        self._levels: tuple[int, float, NDArray[np.float64]] = (-1, 0.0, np.zeros((0, 1)))  # see `_level_scores`
         self._spots = np.zeros(num_rows, np.intp) if domain is None else domain.topology.domains.copy()  # (num_rows,)
         if host is not None:
             self._labelled = host.topology.labelled()  # (num_rows,)
@@ -140,11 +147,17 @@ class ScoreTable:
             most = self._most
             if (most + 2) * self._stride > max(len(self._spots), 64):
                 return None
-            levels = np.zeros(most + 2)
-            levels[1:] = self._host.crowding(np.arange(most + 1), host_weight)
-            table = (levels[:, None] + table).ravel()
+            table = (self._level_scores(self._host, most, host_weight) + table).ravel()
         spots = self._spots if isinstance(rows, slice) else self._spots.take(rows)
         return rounded(table).take(spots)
+
+    def _level_scores(self, host: SoftConstraint, most: int, weight: float) -> NDArray[np.float64]:
+        """What no host name, no pods, one pod, ... `most` pods on a row add: (most + 2, 1). Kept: it seldom changes."""
+        if self._levels[:2] != (most, weight):
+            levels = np.zeros((most + 2, 1))
+            levels[1:, 0] = host.crowding(np.arange(most + 1), weight)
+            self._levels = most, weight, levels
+        return self._levels[2]
 
 
 @dataclass(slots=True)
@@ -204,9 +217,13 @@ class SoftSpread:
         """How crowded the rows are; 0 for ignored ones."""
         scores = None
         if self._table is not None:
-            hosts = [w for part, w in zip(self._parts, crowd.weights, strict=True) if part.is_host]
-            others = [w for part, w in zip(self._parts, crowd.weights, strict=True) if not part.is_host]
-            scores = self._table.scores(rows, *(hosts or [0.0]), *(others or [0.0]))
+            host_weight = other_weight = 0.0
+            for constraint, weight in zip(self._parts, crowd.weights, strict=True):
+                if constraint.is_host:
+                    host_weight = weight
+                else:
+                    other_weight = weight
+            scores = self._table.scores(rows, host_weight, other_weight)
         if scores is None:
             parts = [part.of_rows(rows, weight) for part, weight in zip(self._parts, crowd.weights, strict=True)]
             sums = parts[0]
@@ -221,21 +238,23 @@ class SoftSpread:
 def rounded(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Halves away from zero, for numbers that are not negative."""
     whole = np.floor(scores)
-    return (whole + (scores - whole >= 0.5)).astype(np.int64)
+    whole += scores - whole >= HALF
+    return whole.astype(np.int64)
 
 
 def normalized(scores: NDArray[np.int64], ignored: NDArray[np.bool_] | None) -> NDArray[np.int64]:
     """The least crowded of the feasible nodes gets the most, the ignored ones nothing."""
     judged = scores if ignored is None else scores[~ignored]
-    highest = int(judged.max(initial=0))
-    if highest == 0:
+    highest = int(judged[judged.argmax()]) if len(judged) else 0
+    if highest <= 0:
         result = np.full(len(scores), 100, np.int64)
     else:
-        lowest = int(judged.min())
-        if highest < len(scores):  # few different scores: divide each once
-            result = (100 * (highest + lowest - np.arange(highest + 1)) // highest).take(scores)
-        else:
-            result = 100 * (highest + lowest - scores) // highest
+        lowest = int(judged[judged.argmin()])
+        is_few = highest < len(scores)  # few different scores: divide each once
+        left = np.array(highest + lowest) - (np.arange(highest + 1) if is_few else scores)
+        left *= FULL
+        left //= np.array(highest)
+        result = left.take(scores) if is_few else left
     if ignored is not None:
         result[ignored] = 0
     return result

@@ -118,6 +118,8 @@ class VolumeBinding(Plugin):
         ]
 
     def reserve(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal | None:
+        if not pod_class.claims:
+            return None
         version, state = pod_class.kept.get(self, (-1, None))
         if version != self.cluster.versions.storage:
             state = self.pre_filter(pod_class, Nodes(self.cluster))
