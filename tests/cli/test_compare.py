@@ -201,7 +201,9 @@ def test_a_condition_without_a_value_is_a_failure_and_short_names_are_known() ->
     ("name", "base", "other", "text"),
     [
         ("wait_p50", 41.0, 38.0, "−7%"),
-        ("wait_p50", 0.0, 3.0, "▴ +3.0"),
+        ("wait_p50", 0.0, 3.0, "▴ +3"),
+        ("wait_p50", 0.0, 0.51, "▴ +0.51"),
+        ("pods_placed", 0.0, 20_000.0, "▴ +20 000"),
         ("wait_p50", 2.0, 2.0, "="),
         ("utilisation_cpu", 0.612, 0.689, "▴ +7.7"),
         ("fragmentation_cpu", 0.19, 0.11, "▾ −0.08"),

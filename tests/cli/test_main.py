@@ -133,6 +133,11 @@ def test_bad_input_is_named_to_the_field(
             1,
             "error: secret.yaml: Permission denied\n→ check the path and its permissions\n",
         ),
+        (
+            OSError(28, "No space left on device"),
+            1,
+            "error: cannot read or write: No space left on device\n→ make room, or name another place\n",
+        ),
         (KeyboardInterrupt(), 130, "\n"),
         (click.Abort(), 1, ""),
         (CommandError("it does not fit", "try less", 3), 3, "error: it does not fit\n→ try less\n"),

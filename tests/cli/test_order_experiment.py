@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,10 +112,6 @@ def test_options_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         pytest.param({"arrivals": "recorded"}, (), 1, "nothing was recorded of a look-alike", id="recorded"),
         pytest.param({"arrivals": "mine.csv"}, (), 1, "mine.csv", id="no such order"),
         pytest.param({"load": -1}, (), 1, "spec.load: expected a number above 0", id="load"),
-        pytest.param({"lookalike": None}, (), 1, "the openb trace is not here", id="no data"),
-        pytest.param(
-            {"lookalike": None, "data": "no"}, (), 1, "it can be had at https://github.com/alibaba", id="where"
-        ),
         pytest.param({"polices": ["FGD"]}, (), 1, "spec.polices: unknown field; did you mean policies", id="field"),
         pytest.param({"profiles": {"x": {"config": {"profiles": 3}}}}, (), 1, 'spec.profiles["x"].config', id="config"),
         pytest.param({}, ("--until", "1h"), 2, "--until is not for an OrderScenario", id="until"),
@@ -122,15 +121,34 @@ def test_options_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_what_makes_no_sense(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
     changes: dict[str, object],
     more: tuple[str, ...],
     code: int,
     words: str,
 ) -> None:
-    monkeypatch.delenv("FAIRWAY_OPENB", raising=False)
     assert compare(scenario(tmp_path, **changes), *more) == code
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("data", "variable", "words"),
+    [
+        pytest.param(None, None, "and the scenario does not say where it is", id="unsaid"),
+        pytest.param("no", None, "not at {here}/no (spec.data); name its csv folder", id="scenario"),
+        pytest.param("no", "gone", "not at {here}/no (spec.data) nor at {here}/gone (FAIRWAY_OPENB)", id="variable"),
+    ],
+)
+def test_the_trace_is_not_here(tmp_path: Path, data: str | None, variable: str | None, words: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "FAIRWAY_OPENB"}
+    if variable is not None:
+        environment["FAIRWAY_OPENB"] = str(tmp_path / variable)
+    path = scenario(tmp_path, lookalike=None, data=data)
+    command = [sys.executable, "-m", "fairway", "compare", str(path), "--save", str(tmp_path / "results")]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert words.format(here=tmp_path) in ended.stderr
+    assert "the openb trace is not here" in ended.stderr
+    assert "it can be had at https://github.com/alibaba" in ended.stderr
 
 
 def test_other_scenarios_have_no_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from fairway.cli.amounts import amount_text
 from fairway.cli.output import FORMATS, Column, emit, is_structured, plain_table, progress
 
 COLUMNS = (
@@ -70,3 +71,19 @@ def test_progress_says_nothing_unless_somebody_watches(capsys: pytest.CaptureFix
     with progress("working", 10) as advance:
         advance(10)
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 500, "500m"),
+        ("cpu", 16_000, "16"),
+        ("cpu", 35_200_000, "35 200"),
+        ("cpu", 15_469_500, "15 469.5"),
+        ("memory", 16 * 2**30, "16Gi"),
+        ("memory", 0, "0"),
+        ("nvidia.com/gpu", 12_000, "12 000"),
+    ],
+)
+def test_amounts_as_people_write_them(resource: str, amount: int, text: str) -> None:
+    assert amount_text(resource, amount) == text

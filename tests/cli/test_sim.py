@@ -127,10 +127,13 @@ def test_print_scenario_runs_the_same(scenario: Path, capsys: pytest.CaptureFixt
         pytest.param(("small.yaml", "--profile", "nonsense"), 1, "nonsense", id="no profile"),
         pytest.param(("small.yaml", "--profile", "no.yaml"), 1, "no.yaml cannot be read", id="no policy file"),
         pytest.param(("small.yaml", "--profile", "packed", "--profile", "packed"), 2, "given twice", id="twice"),
-        pytest.param(("small.yaml", "--until", "soon"), 1, "--until", id="no time"),
+        pytest.param(("small.yaml", "--until", "soon"), 2, "--until", id="no time"),
+        pytest.param(("small.yaml", "--nodes", "0"), 2, "--nodes: 0 is out of range", id="zero nodes"),
         pytest.param(("small.yaml", "--nodes", "nothing.yaml"), 1, "nothing.yaml", id="no nodes"),
         pytest.param(("small.yaml", "--save", "a/b.duckdb"), 1, "there is no directory a", id="no folder"),
         pytest.param(("small.yaml", "--save", "."), 1, "is a directory", id="folder"),
+        pytest.param(("small.yaml", "--save", "small.yaml"), 1, "no run that could be replaced", id="not a run"),
+        pytest.param(("small.yaml", "--save", "/dev/null"), 1, "not a regular file", id="device"),
     ],
 )
 def test_errors_say_what_and_what_next(
@@ -146,3 +149,4 @@ def test_errors_say_what_and_what_next(
     assert out == ""
     assert words in err
     assert "→" in err
+    assert "kind: Scenario" in scenario.read_text()

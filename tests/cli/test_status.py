@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from fairway.record import Run
+from fairway.record import Run, RunWriter
 from tests.cli.run_files import busy_run
 from tests.cli.scenario_files import small_scenario
 from tests.cli.trial_files import Folder
@@ -58,6 +58,8 @@ def test_nodes_by_label(run: str, folder: Folder) -> None:
     none = folder.run("status", "--run", run, "--by", "no-such-label", "-o", "json")
     (group,) = none.document["perLabel"]
     assert (group["no-such-label"], group["nodes"]) == (None, 5)
+    in_words = folder.run("status", "--run", run, "--by", "no-such-label")
+    assert in_words.out.splitlines()[-1].startswith("(without)")
 
 
 def test_every_node_in_words(run: str, folder: Folder) -> None:
@@ -141,3 +143,11 @@ def test_plugin_times_that_nobody_measured(run: str, folder: Folder) -> None:
     assert printed.code == 1
     assert "nobody measured it" in printed.err
     assert "--plugin-times" in printed.err
+
+
+def test_a_run_that_was_cut_short_says_so(folder: Folder) -> None:
+    cut = folder.path / "cut.duckdb"
+    with RunWriter(cut, scenario={"kind": "Scenario"}, seed=1) as made:
+        made.interrupt(90.0, "the power went")
+    printed = folder.run("status", "--run", str(cut))
+    assert printed.err == f"note: {cut} is incomplete, it ends at 00:01:30: the power went\n"

@@ -475,7 +475,7 @@ def test_what_a_scheduler_does_not_read_is_said_to_be_skipped(folder: Folder) ->
 def test_pods_of_the_cluster_that_do_not_count_are_mentioned(folder: Folder) -> None:
     cluster = [*NODES, pod("waiting"), pod("lost", node="gone")]
     printed = folder.attempt(cluster, [pod("p")])
-    assert "1 of the cluster's pods are on no node; they are left out" in printed.err
+    assert "pods of the cluster that are on no node, left out (give them with -f to try them): 1" in printed.err
     assert "1 pods do not count, being on nodes that are not in the files: gone" in printed.err
 
 

@@ -12,6 +12,8 @@ from fairway.cli.run_options import length_text, time_text
 from fairway.cli.run_trial import pod_trial
 from fairway.cli.trial import Trial
 from fairway.record import Run
+from fairway.sim.scenario import decode_scenario
+from fairway.sim.simulate import simulate
 from fairway.testing import pod as make_pod
 from tests.cli.run_files import LATE, QUICK, SLOW, busy_run
 from tests.cli.trial_files import Folder
@@ -196,3 +198,27 @@ def test_a_pod_of_a_file_is_explained_on_the_runs_cluster(run: str, folder: Fold
 )
 def test_times_in_words(seconds: float, clock: str, length: str) -> None:
     assert (time_text(seconds), length_text(seconds)) == (clock, length)
+
+
+TWO_SIZES = """\
+apiVersion: fairway.dev/v1alpha1
+kind: Scenario
+metadata: {name: sizes}
+spec:
+  end: 10m
+  cluster:
+    nodes:
+      - {name: "small-{}", count: 2, cpu: 2}
+      - {name: "large-{}", count: 2, cpu: 4}
+  workload:
+    synthetic:
+      arrivals: {pattern: even, count: 3, over: 1m}
+      classes: [{name: p, cpu: 3}]
+"""
+
+
+def test_one_reason_counts_once_whether_or_not_room_could_be_made(tmp_path: Path, folder: Folder) -> None:
+    path = tmp_path / "sizes.duckdb"
+    simulate(decode_scenario(TWO_SIZES.encode(), "sizes.yaml"), record=path)
+    told = folder.run("why", "pod-p-2", "--run", str(path)).out
+    assert "none of 4 nodes: NodeResourcesFit 4 Insufficient cpu\n" in told

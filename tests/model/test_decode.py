@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import pickle
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -28,6 +29,7 @@ from fairway.model import (
     load_json,
     load_yaml,
     parse_quantity,
+    skipped_notes,
     to_builtins,
 )
 
@@ -220,6 +222,27 @@ def test_a_known_kind_of_another_version_is_skipped() -> None:
     skipped: list[Skipped] = []
     assert decode_json(b'{"apiVersion":"policy/v1beta1","kind":"PodDisruptionBudget"}', "f", skipped) == []
     assert skipped[0].api_version == "policy/v1beta1"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "notes"),
+    [
+        ([], []),
+        ([("v1", "Secret")], ["skipped what is of no concern to a scheduler: 1 Secret"]),
+        (
+            [("v1", "Secret"), ("extensions/v1beta1", "Deployment"), ("batch.volcano.sh/v1alpha1", "Job")],
+            [
+                "skipped what is of no concern to a scheduler: 1 Secret",
+                "skipped, being of an API that is not read: "
+                "1 Deployment (extensions/v1beta1), 1 Job (batch.volcano.sh/v1alpha1)",
+            ],
+        ),
+    ],
+    ids=["nothing", "other kinds", "other versions"],
+)
+def test_what_is_skipped_is_told_apart(kinds: list[tuple[str, str]], notes: list[str]) -> None:
+    skipped = [Skipped(version, kind, "x", Source("f")) for version, kind in kinds]
+    assert skipped_notes(Counter(one.title for one in skipped)) == notes
 
 
 LIST = b"""

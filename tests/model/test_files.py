@@ -34,6 +34,13 @@ def test_files_are_read_in_the_order_given_whatever_they_are_called(tmp_path: Pa
     assert [one.object.metadata.name for one in load_files(paths)] == ["b", "a"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name", ["p.json", "p.yaml"])
+def test_text_as_other_shells_write_it(tmp_path: Path, name: str, encoding: str) -> None:
+    (tmp_path / name).write_text('{"apiVersion":"v1","kind":"Pod","metadata":{"name":"c"}}', encoding=encoding)
+    assert [one.object.metadata.name for one in load_files([tmp_path / name])] == ["c"]
+
+
 def test_what_is_skipped_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n")
     skipped: list[Skipped] = []

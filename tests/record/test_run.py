@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from fairway.record import RecordError, Run
+from fairway.record.errors import CannotWriteError
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, small_run, writer
 
@@ -155,12 +156,37 @@ def test_a_directory(tmp_path: Path) -> None:
         Run.open(tmp_path)
 
 
-@pytest.mark.parametrize("data", [b"", b"kind: Scenario\n", b"\0" * 20_000], ids=["empty", "text", "zeros"])
-def test_a_file_of_another_kind(tmp_path: Path, data: bytes) -> None:
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "it is empty"),
+        (b"kind: Scenario\n", "not a DuckDB file"),
+        (b"\0" * 20_000, "not a DuckDB file"),
+        (b"SQLite format 3\0" + b"\0" * 4080, "not a DuckDB file"),
+    ],
+    ids=["empty", "text", "zeros", "another database"],
+)
+def test_a_file_of_another_kind(tmp_path: Path, data: bytes, words: str) -> None:
     path = tmp_path / "other"
     path.write_bytes(data)
-    with pytest.raises(RecordError, match="other"):
+    with pytest.raises(RecordError, match=f"other is no run: .*{words}"):
         Run.open(path)
+    if data:
+        with pytest.raises(CannotWriteError, match="other is there already, and no run that could be replaced"):
+            writer(path)
+        assert path.read_bytes() == data
+
+
+def test_a_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    small_run(tmp_path / "run").close()
+    writer(tmp_path / "run").close(7.0)
+    with Run.open(tmp_path / "run") as run:
+        assert run.end_seconds == 7.0
+
+
+def test_queries_draw_no_progress_bar_of_their_own(run: Run) -> None:
+    (row,) = run.sql("SELECT current_setting('enable_progress_bar') AS bar").rows()
+    assert row["bar"] is False
 
 
 def database(path: Path, *statements: str) -> Path:
@@ -209,7 +235,7 @@ def test_damage_inside_a_file_is_an_error_not_a_wrong_answer(tmp_path: Path) -> 
     for place in range(0, len(data), 4096):
         data[place : place + 64] = b"\xa5" * min(64, len(data) - place)
     (tmp_path / "bad").write_bytes(data)
-    with pytest.raises(RecordError, match="bad"), Run.open(tmp_path / "bad") as run:
+    with pytest.raises(RecordError, match=r"bad(?!.*being written)"), Run.open(tmp_path / "bad") as run:
         list(run.occupancy)
 
 

@@ -192,6 +192,12 @@ DURATION = 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'
             id="distribution",
         ),
         pytest.param(
+            "{workload: [{synthetic: {arrivals: {pattern: even, count: 1, over: 1h}, classes: [{name: a}]}},"
+            " {synthetic: {arrivals: {pattern: even, count: 1, over: 1h}, classes: [{name: b}, {name: a}]}}]}",
+            "spec.workload[1].synthetic.name: spec.workload[0] has pods called pod-a-0, ... already; give another",
+            id="same pods",
+        ),
+        pytest.param(
             "{schedulers: []}",
             "spec.schedulers: empty; give one scheduler or more, or leave the field out",
             id="no scheduler",
@@ -352,6 +358,11 @@ def test_a_config_file_that_is_wrong_is_told_with_the_field_that_names_it(
             "{}", "spec.cluster: there is no node; give nodes, files or a snapshot with nodes, or openb", id="none"
         ),
         pytest.param(
+            "{cluster: {files: [cut.json]}}",
+            "spec.cluster: {folder}/cut.json: JSON is malformed at line 1, column 18: Input data was truncated...",
+            id="cut file",
+        ),
+        pytest.param(
             "{cluster: {files: [none.yaml]}}",
             "spec.cluster.files: {folder}/none.yaml: cannot be read: No such file or directory",
             id="no file",
@@ -367,6 +378,11 @@ def test_a_config_file_that_is_wrong_is_told_with_the_field_that_names_it(
             id="option that makes no sense",
         ),
         pytest.param(
+            "{cluster: {nodes: [{count: 1}]}, workload: {files: [none.yaml]}}",
+            "spec.workload: {folder}/none.yaml: cannot be read: No such file or directory",
+            id="no workload",
+        ),
+        pytest.param(
             "{cluster: {nodes: [{count: 2, name: 'n-{}'}, {count: 1, name: n-1, cpu: 1}]}}",
             "spec: nodes: Node n-1: is another one than in nodes; give one of them another name",
             id="same name",
@@ -375,6 +391,7 @@ def test_a_config_file_that_is_wrong_is_told_with_the_field_that_names_it(
 )
 def test_what_cannot_be_read_is_told_with_the_field_that_names_it(tmp_path: Path, spec: str, message: str) -> None:
     data = {"apiVersion": API_VERSION, "kind": KIND, "spec": yaml.safe_load(spec)}
+    (tmp_path / "cut.json").write_text('{"kind": "Node", ')
     scenario = decode_scenario(data, str(tmp_path / "s.yaml"))
     with pytest.raises(ScenarioError) as caught:
         scenario.workload()

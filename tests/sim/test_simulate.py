@@ -83,3 +83,18 @@ def test_what_is_wrong_is_told_before_it_runs(scenario: Path, tmp_path: Path) ->
         simulate(scenario, profile="nonsense")
     with pytest.raises(RecordError, match="no directory"):
         simulate(scenario, record=tmp_path / "nowhere" / "run.duckdb")
+
+
+def test_a_plugin_beside_the_scenario_is_found_and_its_failures_are_told(tmp_path: Path) -> None:
+    (tmp_path / "failing_score.py").write_text(
+        "from fairway.plugin import Plugin\n\n\nclass Failing(Plugin):\n"
+        "    def score(self, pod, nodes, state):\n        raise KeyError('boom')\n"
+    )
+    (tmp_path / "s.yaml").write_text(
+        "apiVersion: fairway.dev/v1alpha1\nkind: Scenario\nspec:\n  end: 1s\n  cluster: {nodes: [{count: 2}]}\n"
+        "  workload: {synthetic: {arrivals: {pattern: even, count: 1, over: 1s}, classes: [{name: a}]}}\n"
+        "  schedulers: [{config: {profiles: [{plugins: {score: {enabled: [{name: 'failing_score:Failing'}]}}}]}}]\n"
+    )
+    (told,) = simulate(tmp_path / "s.yaml").problems
+    assert told.startswith("attempts of default-scheduler that ended in an error: 1, the first for default/pod-a-0: ")
+    assert "boom" in told

@@ -45,6 +45,12 @@ def test_a_pod_that_fails_and_one_that_nobody_can_place() -> None:
     assert (simulation.result.failed, simulation.result.waiting) == (1, 1)
 
 
+def test_pods_of_a_scheduler_that_is_not_there_are_told() -> None:
+    simulation, diary = simulate([node("a", cpu=4)], [(0, pod("one")), (0, pod("two", scheduler_name="volcano"))])
+    assert diary.of("two") == []
+    assert simulation.result.problems == ["pods that wait for the scheduler volcano, which is not there: 1"]
+
+
 def test_preemption_takes_the_time_that_termination_takes() -> None:
     _, diary = simulate(
         [node("a", cpu=2)], [(0, pod("low", cpu=2, priority=1)), (10, lasting("high", 5, cpu=2, priority=9))]

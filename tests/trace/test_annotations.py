@@ -84,3 +84,12 @@ def test_wrong_annotations_are_named(key: str, text: str) -> None:
     assert isinstance(problem, DecodeError)
     assert str(problem).startswith(f"pods.yaml:3: Pod default/a: metadata.annotations['{key}']: ")
     assert text in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [("duratoin", "duration"), ("start-latancy", "start-latency"), ("rack", ""), ("duration", "")],
+)
+def test_an_annotation_that_is_nearly_one_of_ours_is_a_mistake(key: str, near: str) -> None:
+    told = [one.problem for one in check_annotations(pod("a", annotations={f"fairway.dev/{key}": "5m"}))]
+    assert told == ([f"is unknown; did you mean fairway.dev/{near}?"] if near else [])

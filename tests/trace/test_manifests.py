@@ -97,7 +97,7 @@ def test_everything_finds_its_place(tmp_path: Path) -> None:
     assert load.num_arrivals == 3
     assert load.problems == []
     assert load.notes == [
-        "1 pods are left out, having ended already",
+        "pods left out, having ended already: 1",
         "skipped what is of no concern to a scheduler: 1 ConfigMap",
     ]
 

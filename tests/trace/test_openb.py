@@ -170,6 +170,7 @@ def test_a_wrong_row_is_reported_and_the_rest_kept(tmp_path: Path, row: str, pro
     [
         pytest.param("", "is empty", id="empty"),
         pytest.param(NODES, "the header lacks name, num_gpu", id="a node list"),
+        pytest.param("\x1b[2J\x07\n", "the header lacks name.*; it has [^\x1b]*$", id="bytes"),
         pytest.param(HEADER, "holds no row that can be used, only a header", id="header only"),
         pytest.param(f"{HEADER}\nx\n", "holds no row that can be used; the first problem: .*pods.csv:2", id="no row"),
         pytest.param(f"name,{HEADER}\n", "the header names 'name' twice", id="column twice"),

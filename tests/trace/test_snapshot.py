@@ -102,11 +102,11 @@ def test_the_cluster_as_it_was(tmp_path: Path, name: str, dump: Any) -> None:
     assert [(one.time, one.object.metadata.name) for one in load.arrivals] == [(0, "old"), (0, "young")]
     assert load.num_arrivals == 2
     assert load.notes == [
-        "2 pods are left out, having ended already",
-        "1 pods are being deleted; they go when their grace period ends",
-        "1 pods are left out, being deleted before they had a node",
-        "1 pods are left out, being on nodes that are not in the snapshot",
-        "1 namespaces are not in the snapshot; they are taken to have no labels",
+        "pods left out, having ended already: 2",
+        "pods being deleted, which go when their grace period ends: 1",
+        "pods left out, being deleted before they had a node: 1",
+        "pods left out, being on nodes that are not in the snapshot: 1",
+        "namespaces not in the snapshot, taken to have no labels: 1",
         "skipped what is of no concern to a scheduler: 1 Secret, 1 Widget",
     ]
 
@@ -114,7 +114,7 @@ def test_the_cluster_as_it_was(tmp_path: Path, name: str, dump: Any) -> None:
 def test_without_pending_pods(tmp_path: Path) -> None:
     load = read_snapshot(write(tmp_path, as_json(kubectl(ITEMS))), pending=False)
     assert (list(load.arrivals), load.num_arrivals) == ([], 0)
-    assert "2 pods without a node are left out" in load.notes
+    assert "pods without a node left out: 2" in load.notes
 
 
 def test_several_files_and_lists_whose_items_do_not_say_their_kind(tmp_path: Path) -> None:

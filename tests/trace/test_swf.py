@@ -67,7 +67,7 @@ def test_jobs_become_pods_in_order_of_submission(tmp_path: Path) -> None:
     assert second.metadata.annotations == {"fairway.dev/fail-after": "60", "fairway.dev/user": "user-8"}
     assert second.metadata.labels == {}
     assert (load.problems, load.num_arrivals, load.nodes) == ([], 3, [])
-    assert load.notes == ["1 jobs are left out for their status", "1 jobs that never ran are left out"]
+    assert load.notes == ["jobs left out for their status: 1", "jobs left out that never ran: 1"]
 
 
 def test_gangs(tmp_path: Path) -> None:

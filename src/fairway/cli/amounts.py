@@ -35,7 +35,7 @@ def amount_text(resource: str, amount: int) -> str:
     """An amount in the unit it is written in; never rounded up."""
     if resource == "cpu":
         if amount % 1000 == 0 or abs(amount) < MANY_MILLI:
-            return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+            return count_text(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
         sign, size = ("-", -amount) if amount < 0 else ("", amount)
         return f"{sign}{count_text(size // 1000)}.{size % 1000:03}".rstrip("0")
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):

@@ -121,7 +121,8 @@ def _begin(board: Any) -> None:
     """Once in each process: an interrupt ends it without a word; the one that started it speaks."""
     global _board  # noqa: PLW0603 - shared memory reaches a process of a pool in no other way
     _board = board
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # in the background of a script nobody interrupts
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _run_apart(number: int, job: Job) -> Finished:

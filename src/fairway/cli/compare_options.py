@@ -74,6 +74,7 @@ def read_scenario(
 ) -> Scenario:
     """The scenario as the options want it; without a file, nothing but the options."""
     from fairway.sim.scenario import decode_scenario, load_scenario
+    from fairway.sim.scenario_fields import ScenarioError
 
     if path is None:
         if not nodes or not workload:
@@ -91,7 +92,12 @@ def read_scenario(
         "strict": strict or None,
         "plugin_times": plugin_times or None,
     }
-    return scenario.with_overrides(**wanted)
+    try:
+        return scenario.with_overrides(**wanted)
+    except ScenarioError as error:
+        if not error.source.startswith("--"):
+            raise
+        raise click.UsageError(str(error)) from error  # about an option, not about a file
 
 
 def with_policies(scenario: Scenario, wanted: Sequence[str]) -> tuple[Scenario, list[str]]:

@@ -58,13 +58,18 @@ IF_ANY: Final = (
 )  # a row of zeros says nothing
 SHARE: Final = "share"
 NEGLIGIBLE: Final = 0.005  # would be printed as 0.00
+NEARLY: Final = "≈"  # a difference that is none, neither good nor bad
 
 
 def shown_rows(comparison: Comparison, everything: bool) -> list[MetricRow]:
     """The rows a table has."""
     if everything:
         return list(comparison.rows)
-    order = {name: number for number, name in enumerate(SHOWN)}
+    names = {row.name for row in comparison.rows}
+    is_shared = any(f"utilisation_{name}" in names for name in SHARED)
+    # Where devices are not shared, their own rows say again, and less well, what those of the resource say.
+    wanted = [name for name in SHOWN if is_shared or not name.startswith("gpu_")]
+    order = {name: number for number, name in enumerate(wanted)}
     rows = [
         row
         for row in comparison.rows
@@ -139,15 +144,15 @@ def delta_text(delta: Delta, definition: Definition) -> str:
     if definition.unit == SHARE:
         factor = 1 if definition.name.startswith("fragmentation") else 100
         if abs(delta.mean * factor) < NEGLIGIBLE:
-            return "≈"
+            return NEARLY
         spread = "" if delta.std is None else f" ±{_number(delta.std * factor)}"
         return f"{arrow} {_signed(delta.mean * factor)}{spread}"
     if delta.relative is None:
-        return f"{arrow} {_signed(delta.mean)}"
+        return f"{arrow} {'+' if delta.mean > 0 else '−'}{value_text(abs(delta.mean), definition)}"
     spread = "" if delta.std is None or not delta.relative else f" ±{abs(delta.std / delta.mean * delta.relative):.0%}"
     percent = delta.relative * 100
     if abs(percent) < NEGLIGIBLE * 10:
-        return "≈"
+        return NEARLY
     digits = 0 if abs(percent) >= 0.95 else 1
     return f"{'+' if percent > 0 else '−'}{abs(percent):,.{digits}f}%".replace(",", " ") + spread
 
@@ -177,6 +182,6 @@ def _signed(value: float) -> str:
 
 
 def _coloured(cell: str, is_better: bool | None) -> str:
-    if is_better is None or os.environ.get("NO_COLOR") or not sys.stdout.isatty():
+    if is_better is None or cell.endswith(NEARLY) or os.environ.get("NO_COLOR") or not sys.stdout.isatty():
         return cell
     return click.style(cell, fg="green" if is_better else "red")

@@ -149,9 +149,11 @@ def _report(error: Exception) -> int:
     from fairway.cycle.config_fields import ConfigError
     from fairway.cycle.guard import PluginError
     from fairway.model.errors import DecodeError
-    from fairway.record.errors import RecordError
+    from fairway.record.errors import CannotWriteError, RecordError
 
     match error:
+        case CannotWriteError():
+            _complain(str(error), "name another place to write to")
         case RecordError():
             _complain(str(error), "name a run that `fairway sim --save RUN` wrote")
         case DecodeError():
@@ -162,6 +164,8 @@ def _report(error: Exception) -> int:
             _complain(str(error), f"mend the plugin; {DEBUG}=1 shows where it happened")
         case OSError() if error.filename is not None:
             _complain(f"{error.filename}: {error.strerror}", CHECK_PATH)
+        case OSError() if error.strerror is not None:
+            _complain(f"cannot read or write: {error.strerror}", "make room, or name another place")
         case MemoryError():
             _complain("out of memory", "use a smaller input, or a machine with more memory")
         case _:
@@ -175,10 +179,14 @@ def _report(error: Exception) -> int:
 def _config_hint(error: Any) -> str:
     """About the file where all of it is wrong, about fields where some are."""
     problems = error.problems
+    if problems and all(CANNOT_READ in problem.text for problem in problems):
+        return CHECK_PATH
+    if problems and all("cannot be imported: ModuleNotFoundError" in problem.text for problem in problems):
+        return "plugins are looked for in the current folder and beside the file that names them: go where they are"
+    if error.source == "the command line":
+        return "correct the input named above and run the command again"
     if any(problem.path and not _is_of_another_kind(problem) for problem in problems):
         return "correct the fields named above; the rest of the file is understood"
-    if any(CANNOT_READ in problem.text for problem in problems):
-        return CHECK_PATH
     if any("not YAML" in problem.text or "not JSON" in problem.text for problem in problems):
         return "correct the text there, or name the file that was meant"
     return "name the file that was meant, or correct this one"

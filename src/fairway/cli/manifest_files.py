@@ -34,6 +34,7 @@ from fairway.model import (
     dns_subdomain_problem,
     load_files,
     object_name,
+    skipped_notes,
 )
 from fairway.model.controllers import Controller
 
@@ -198,11 +199,8 @@ def _notes(
     pods = [one.object for one in objects if isinstance(one.object, Pod) and not one.object.is_finished]
     pending = sum(not pod.spec.node_name for pod in pods)
     if pending:
-        yield f"{pending} of the cluster's pods are on no node; they are left out (give them with -f to try them)"
+        yield f"pods of the cluster that are on no node, left out (give them with -f to try them): {pending}"
     lost = Counter(pod.spec.node_name for pod in pods if pod.spec.node_name and pod.spec.node_name not in names)
     if lost:
         yield f"{lost.total()} pods do not count, being on nodes that are not in the files: {_few(sorted(lost))}"
-    kinds = Counter(one.kind for one in skipped)
-    if kinds:
-        parts = (f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        yield f"skipped what is of no concern to a scheduler: {', '.join(parts)}"
+    yield from skipped_notes(Counter(one.title for one in skipped))

@@ -48,9 +48,13 @@ at_option = click.option(
 
 
 def check_time(run: Run, at: float | None) -> float:
-    """The moment meant: the end unless said otherwise; a time after the end is a mistake."""
+    """The moment meant: the end unless said otherwise; a time after the end is a mistake, an early end is told."""
     from fairway.cli.main import USAGE, CommandError
+    from fairway.cli.output import narrate
 
+    if not run.is_complete:
+        why = run.meta.get("interruption", "it was interrupted")
+        narrate(f"note: {run.path} is incomplete, it ends at {time_text(run.end_seconds)}: {why}")
     if at is None:
         return run.end_seconds
     if at > run.end_seconds:

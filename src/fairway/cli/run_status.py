@@ -135,8 +135,11 @@ def _waiting(run: Run, at: float) -> tuple[Waiting, ...]:
             SELECT pod_id, max(decision_id) AS decision_id FROM decisions JOIN waiting USING (pod_id)
             WHERE time_seconds <= $1 GROUP BY pod_id
         ), refused AS (
-            SELECT decision_id, arg_max(plugin || ': ' || reason, (num_nodes, -number)) AS reason
-            FROM filter_counts JOIN latest USING (decision_id) GROUP BY decision_id
+            SELECT decision_id, arg_max(reason, (num_nodes, -number)) AS reason FROM (
+                SELECT decision_id, plugin || ': ' || reason AS reason, sum(num_nodes) AS num_nodes,
+                    min(number) AS number
+                FROM filter_counts JOIN latest USING (decision_id) GROUP BY ALL
+            ) GROUP BY decision_id
         )
         SELECT w.pod, w.created_seconds, d.outcome, d.nominated_node, d.message, r.reason
         FROM waiting w LEFT JOIN latest USING (pod_id) LEFT JOIN decisions d USING (decision_id)

@@ -7,6 +7,7 @@ so the numbers add up), the moves of the queue in counts, what was told about it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -225,11 +226,12 @@ def _funnels(run: Run, pod_id: int) -> dict[int, tuple[Step, ...]]:
 
 def _steps(rows: list[dict[str, Any]]) -> Iterator[Step]:
     left = rows[0]["all_nodes"]
-    by_plugin: dict[str, list[Group]] = {}
+    by_plugin: dict[str, Counter[str]] = {}  # one reason may have two codes; it is one reason all the same
     for row in rows:
         words = ", ".join(reason.removeprefix("node(s) ") for reason in row["reason"].split(", "))
-        by_plugin.setdefault(row["plugin"], []).append(Group(words, row["num_nodes"]))
-    for plugin, groups in by_plugin.items():
+        by_plugin.setdefault(row["plugin"], Counter())[words] += row["num_nodes"]
+    for plugin, counts in by_plugin.items():
+        groups = [Group(words, count) for words, count in counts.items()]
         refused = sum(group.num_nodes for group in groups)
         left -= refused
         yield Step(plugin, refused, left, tuple(sorted(groups, key=lambda group: -group.num_nodes)))

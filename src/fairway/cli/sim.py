@@ -94,7 +94,12 @@ def sim(
         paths = {name: path if len(names) == 1 else run_path(path, name, None) for name in names}
         check_place(paths.values())
         todo = [Job(wanted, name, wanted.seed, paths[name]) for name in names]
-        finished = run_jobs(todo, jobs or num_cpus())
+        try:
+            finished = run_jobs(todo, jobs or num_cpus())
+        except KeyboardInterrupt:
+            if save is not None and len(names) == 1 and Path(save).exists():
+                narrate(f"interrupted; what is recorded is in {save}, which says how far it came")
+            raise
         tell_problems(finished)
         if len(names) > 1:
             from fairway.cli.compare import show_comparison
@@ -121,12 +126,16 @@ def _print_scenario(scenario: Scenario, names: Sequence[str], output: str) -> No
 
 
 def check_place(paths: Any) -> None:
-    """A file that can not be written is told before the run, not after it."""
+    """A file that can not be written, or is not ours to replace, is told before the run, not after it."""
     from fairway.cli.main import CommandError
+    from fairway.record.errors import CannotWriteError
+    from fairway.record.run_file import check_replaceable
 
     for path in map(Path, paths):
-        if path.is_dir():
-            raise CommandError(f"--save {path} is a directory", "name a file, such as run.duckdb")
+        try:
+            check_replaceable(path)
+        except CannotWriteError as error:
+            raise CommandError(f"--save {error}", "name another file, such as run.duckdb") from error
         if not path.parent.is_dir():
             raise CommandError(f"--save {path}: there is no directory {path.parent}", f"mkdir -p {path.parent}")
 

@@ -48,6 +48,7 @@ RESOURCE_COLUMNS = (
     Column("utilisation", "UTILISATION", right=True),
     Column("mostFree", "FREE ON ONE NODE", right=True),
 )
+WITHOUT = "(without)"  # in place of a label's value
 WAITING_COLUMNS = (
     Column("pods", "PODS", right=True),
     Column("reason", "REASON"),
@@ -211,7 +212,11 @@ def _table(
     if label is not None:
         groups = found.groups(label)
         rows = [
-            {label: value, "nodes": len(some), "ready": sum(one.is_ready for one in some)}
+            {
+                label: value if exact or value is not None else WITHOUT,
+                "nodes": len(some),
+                "ready": sum(one.is_ready for one in some),
+            }
             | _amounts(some, resources, exact)
             for value, some in groups.items()
         ]

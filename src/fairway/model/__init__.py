@@ -33,6 +33,7 @@ from fairway.model.decode import (
     decode_yaml,
     load_json,
     load_yaml,
+    skipped_notes,
 )
 from fairway.model.default import (
     NAMESPACED,
@@ -384,6 +385,7 @@ __all__ = [
     "quantity_of",
     "resident_scoring_requests",
     "selector_from_labels",
+    "skipped_notes",
     "thousandths",
     "to_builtins",
     "tolerates",

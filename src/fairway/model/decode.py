@@ -9,6 +9,7 @@ Called by `trace/`, `live/`, `cli/` and the tests. Values are taken as written: 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -27,7 +28,10 @@ __all__ = [
     "decode_yaml",
     "load_json",
     "load_yaml",
+    "skipped_notes",
 ]
+
+KIND_NAMES = frozenset(name for _, name in KINDS)
 
 
 class Loaded(msgspec.Struct, frozen=True, gc=False):
@@ -46,8 +50,21 @@ class Skipped(msgspec.Struct, frozen=True, gc=False):
     source: Source
     tree: Mapping[str, Any] = {}
 
+    @property
+    def title(self) -> str:
+        """Its kind; with its version, if Fairway reads that kind in another one."""
+        return f"{self.kind} ({self.api_version})" if self.kind in KIND_NAMES else self.kind
+
     def __str__(self) -> str:
         return f"{self.source}: {self.api_version} {self.kind} {self.name} is of no concern to a scheduler, skipped"
+
+
+def skipped_notes(titles: Counter[str]) -> list[str]:
+    """What to tell people about objects of other kinds, counted by their titles."""
+    others = [f"{count} {title}" for title, count in sorted(titles.items()) if "(" not in title]
+    versions = [f"{count} {title}" for title, count in sorted(titles.items()) if "(" in title]
+    notes = [f"skipped what is of no concern to a scheduler: {', '.join(others)}"] if others else []
+    return [*notes, f"skipped, being of an API that is not read: {', '.join(versions)}"] if versions else notes
 
 
 class _Header(msgspec.Struct, rename="camel", gc=False):

@@ -6,6 +6,7 @@ names, and "-" means standard input. Out: the objects, each with its source. Cal
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 from fairway.model.decode import Loaded, Skipped, load_json, load_yaml
 from fairway.model.errors import DecodeError
 
-__all__ = ["load_files"]
+__all__ = ["load_files", "utf8_text"]
 
 SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -45,6 +46,15 @@ def _files(path: Path) -> Iterator[Path]:
     yield from files
 
 
+def utf8_text(data: bytes) -> bytes:
+    """The text as UTF-8: some shells write what a command prints as UTF-16."""
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace").encode()
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
 def _load(data: bytes, file: str, skipped: list[Skipped] | None) -> list[Loaded]:
+    data = utf8_text(data)
     is_json = file.endswith(".json") or (file == "<stdin>" and data.lstrip()[:1] == b"{")
     return load_json(data, file, skipped) if is_json else load_yaml(data, file, skipped)

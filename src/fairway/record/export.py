@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from fairway.record.errors import RecordError
+from fairway.record.errors import CannotWriteError, RecordError
 from fairway.record.run import Run
 from fairway.record.schema import TABLES
 
@@ -35,7 +35,7 @@ def _export(run: Run, directory: Path, tables: Iterable[str], suffix: str, form:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RecordError(f"cannot write to {directory}: {error}") from error
+        raise CannotWriteError(f"cannot write to {directory}: {error}") from error
     written = []
     for name in wanted:
         path = directory / f"{name}{suffix}"

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from fairway.record.errors import RecordError
+from fairway.record.errors import CannotWriteError
 from fairway.record.run import Run
 
 __all__ = ["export_trace"]
@@ -42,7 +42,7 @@ def export_trace(run: Run, path: str | os.PathLike[str]) -> int:
                 count += 1
             file.write("\n]}\n")
     except OSError as error:
-        raise RecordError(f"cannot write {path}: {error}") from error
+        raise CannotWriteError(f"cannot write {path}: {error}") from error
     return count
 
 

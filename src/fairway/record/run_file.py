@@ -12,12 +12,14 @@ from typing import Any
 
 import duckdb
 
-from fairway.record.errors import RecordError
+from fairway.record.errors import CannotWriteError, RecordError
 from fairway.record.schema import SCHEMA_VERSION, TABLES
 
-__all__ = ["create_run", "finish_run", "open_run_file", "partial_path"]
+__all__ = ["check_replaceable", "create_run", "finish_run", "open_run_file", "partial_path"]
 
 FIRST_BLOCK = 3 * 4096  # a DuckDB file is three headers, then blocks of equal size
+MAGIC, MAGIC_AT = b"DUCK", 8
+NO_BAR = "SET enable_progress_bar = false"  # where DuckDB takes people to be watching, it draws one on stdout
 
 
 def partial_path(path: Path) -> Path:
@@ -25,25 +27,39 @@ def partial_path(path: Path) -> Path:
     return path.with_name(path.name + ".partial")
 
 
+def check_replaceable(path: Path) -> None:
+    """A run may take the place of an earlier one, or of nothing: whatever else is there is somebody's work."""
+    if path.is_dir():
+        raise CannotWriteError(f"{path} is a directory; a run is one file")
+    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+        return
+    try:
+        if not path.is_file():
+            raise RecordError(f"{path} is not a regular file")
+        open_run_file(path)[0].close()
+    except (RecordError, OSError) as error:
+        raise CannotWriteError(f"{path} is there already, and no run that could be replaced: {error}") from error
+
+
 def create_run(path: Path) -> duckdb.DuckDBPyConnection:
     """A new file with empty tables, beside `path`; what an earlier writer left there is removed."""
     partial = partial_path(path)
-    if path.is_dir():
-        raise RecordError(f"{path} is a directory; a run is one file")
+    check_replaceable(path)
     if not path.parent.is_dir():
-        raise RecordError(f"cannot write {path}: there is no directory {path.parent}")
+        raise CannotWriteError(f"cannot write {path}: there is no directory {path.parent}")
     try:
         if partial.exists():
             _check_unused(partial)
             _remove(partial)
         # One thread: the simulation has the other cores, and rows keep their order for free.
         connection = duckdb.connect(str(partial), config={"threads": 1, "memory_limit": "512MB"})
+        connection.execute(NO_BAR)
         connection.execute("SET pandas_analyze_sample = 0")  # columns of objects are texts; do not guess
         connection.execute("SET wal_autocheckpoint = '256MB'")
         for table in TABLES.values():
             connection.execute(table.creation)
     except (duckdb.Error, OSError) as error:
-        raise RecordError(f"cannot write {path}: {error}") from error
+        raise CannotWriteError(f"cannot write {path}: {error}") from error
     return connection
 
 
@@ -57,7 +73,7 @@ def finish_run(connection: duckdb.DuckDBPyConnection, path: Path, meta: dict[str
         connection.close()
         partial.replace(path)
     except (duckdb.Error, OSError) as error:
-        raise RecordError(f"cannot finish {path}: {error}; what was written is in {partial}") from error
+        raise CannotWriteError(f"cannot finish {path}: {error}; what was written is in {partial}") from error
 
 
 def open_run_file(path: Path) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]]:
@@ -66,8 +82,10 @@ def open_run_file(path: Path) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]
         raise RecordError(f"there is no run {path}")
     if path.is_dir():
         raise RecordError(f"{path} is a directory; a run is one file")
+    _check_magic(path)
     try:
         connection = duckdb.connect(str(path), read_only=True)
+        connection.execute(NO_BAR)
     except duckdb.Error as error:
         raise RecordError(_unreadable(path, error)) from error
     try:
@@ -80,6 +98,19 @@ def open_run_file(path: Path) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]
         connection.close()
         raise
     return connection, meta
+
+
+def _check_magic(path: Path) -> None:
+    """DuckDB goes looking on the network for what reads files of other databases: such a file never reaches it."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(MAGIC_AT + len(MAGIC))
+    except OSError as error:
+        raise RecordError(f"cannot read {path}: {error.strerror}") from error
+    if not head:
+        raise RecordError(f"{path} is no run: it is empty")
+    if not head[MAGIC_AT:].startswith(MAGIC[: len(head[MAGIC_AT:])]):
+        raise RecordError(f"{path} is no run: it is not a DuckDB file")
 
 
 def _meta(connection: duckdb.DuckDBPyConnection, path: Path) -> dict[str, Any]:
@@ -117,8 +148,12 @@ def _check_unused(partial: Path) -> None:
     try:
         duckdb.connect(str(partial), config={"threads": 1, "memory_limit": "512MB"}).close()
     except duckdb.Error as error:
-        if "lock" in str(error).lower():
-            raise RecordError(f"{partial} is being written by another process") from error
+        if _is_locked(str(error)):
+            raise CannotWriteError(f"{partial} is being written by another process") from error
+
+
+def _is_locked(text: str) -> bool:
+    return "lock on file" in text
 
 
 def _remove(partial: Path) -> None:
@@ -132,6 +167,6 @@ def _unreadable(path: Path, error: duckdb.Error) -> str:
         return f"{path} is no run: it is not a DuckDB file"
     if "enough bytes" in text:
         return f"{path} is cut off or damaged: {text}"
-    if "lock" in text.lower() or "different configuration" in text:
+    if _is_locked(text) or "different configuration" in text:
         return f"{path} is still being written"
     return f"cannot read {path}: {text}"

@@ -2,8 +2,7 @@
 
 In: a cluster with typical pods, and how many pods may be evicted. Out: the pods whose leaving reduces fragmentation
 most: of each node one (nodes with most fragmentation first), or several (always the largest gain next). `defragment`
-evicts them, lets a profile place them again, and tells what it came to. Called after order-only runs, and by
-simulations that ask for it.
+evicts them, lets a profile place them again, and tells what it came to. Called after order-only runs.
 """
 
 from __future__ import annotations

@@ -30,11 +30,12 @@ from fairway.sim.scenario_fields import Problem, ScenarioError, decode_struct
 from fairway.sim.scenario_file import API_VERSION, KIND, Config, ScenarioFile, ScenarioSpec, SchedulerSpec
 from fairway.sim.scenario_overrides import Overrides, overridden
 from fairway.sim.scenario_paths import with_absolute_paths
-from fairway.sim.scenario_schedulers import configure, plain_config, scheduler_seed
+from fairway.sim.scenario_schedulers import configure, find_plugins_in, plain_config, scheduler_seed
 from fairway.sim.scenario_schema import json_schema
 from fairway.sim.scenario_text import plain_values, yaml_text
 from fairway.sim.scenario_workload import build_workload
 from fairway.sim.simulation import Fault, Plan, SchedulerPlan
+from fairway.sim.typical_workload import typical_of
 from fairway.trace import Workload
 from fairway.trace.text_file import Progress
 
@@ -110,16 +111,18 @@ class Scenario:
         """Everything that a `Simulation` runs, with this policy; `progress` hears of the reading, if none is given."""
         schedulers = self.configurations(profile)  # first: what is wrong here is told before long files are read
         workload = self.workload(progress) if workload is None else workload
+        nodes = self._nodes_of(workload)
         return Plan(
             nodes=workload.nodes,
             objects=workload.objects,
             arrivals=workload.arrivals,
             schedulers=schedulers,
-            faults=self.faults(self._nodes_of(workload)),
+            faults=self.faults(nodes),
             kubelet=self.kubelet_settings,
             controllers=self.controller_settings,
             seed=self.seed,
             end=self.end,
+            typical_pods=typical_of(workload, nodes),
         )
 
     def configurations(self, profile: str | None = None) -> list[SchedulerPlan]:
@@ -208,6 +211,9 @@ def decode_scenario(data: Any, source: str) -> Scenario:
             data = parse_text(data)
         except ValueError as error:
             raise ScenarioError(source, [Problem("", str(error))]) from error
+    if isinstance(data, dict) and data.get("kind") == "OrderScenario":
+        raise ScenarioError(source, [Problem("kind", "an OrderScenario has no time to simulate; use fairway compare")])
+    find_plugins_in("", os.path.dirname(source))  # noqa: PTH120
     problems = list(kind_problems(data, API_VERSION, KIND))
     file = None if problems else decode_struct(data, ScenarioFile, "", problems)
     if file is not None:

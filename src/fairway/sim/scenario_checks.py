@@ -43,6 +43,7 @@ def scenario_problems(file: ScenarioFile) -> Iterator[Problem]:
     yield from _node_problems(spec)
     for path, source in workload_paths(spec):
         yield from _source_problems(source, path)
+    yield from _name_problems(spec)
     yield from _scheduler_problems(spec.schedulers)
     yield from _profile_problems(spec)
     yield from fault_problems(spec)
@@ -76,6 +77,20 @@ def _source_problems(source: WorkloadSource, path: str) -> Iterator[Problem]:
             yield Problem(field, text)
     if source.stop is not None and source.stop <= source.start:
         yield Problem(f"{path}.stop", f"it is not after start, which is {source.start:g}s")
+
+
+def _name_problems(spec: ScenarioSpec) -> Iterator[Problem]:
+    """Pods that are drawn are numbered, each source from 0: two sources must not give the same names."""
+    names: dict[tuple[str, str], str] = {}
+    for path, source in workload_paths(spec):
+        made = source.synthetic
+        if made is None:
+            continue
+        for one in made.classes:
+            name = f"{made.name}-{one.name}"
+            other = names.setdefault((one.namespace or made.namespace, name), path)
+            if other != path:
+                yield Problem(f"{path}.synthetic.name", f"{other} has pods called {name}-0, ... already; give another")
 
 
 def _scheduler_problems(schedulers: tuple[SchedulerSpec, ...]) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ by `Scenario.configurations`, `decode_scenario` (to check) and `complete` (to wr
 from __future__ import annotations
 
 import os
+import sys
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -24,9 +25,16 @@ from fairway.sim.scenario_file import SchedulerSpec
 from fairway.sim.sim_scheduler import SchedulerSettings
 from fairway.sim.simulation import Pause, SchedulerPlan
 
-__all__ = ["Config", "configure", "plain_config", "scheduler_seed"]
+__all__ = ["Config", "configure", "find_plugins_in", "plain_config", "scheduler_seed"]
 
 Config = str | dict[str, Any] | None
+
+
+def find_plugins_in(*folders: str) -> None:
+    """Plugins that a config names as module:Class are looked for there too; "" is where the user is."""
+    for folder in map(os.path.abspath, folders):
+        if folder not in sys.path:
+            sys.path.append(folder)
 
 
 def configure(
@@ -57,6 +65,7 @@ def plain_config(config: Config, name: str, folder: str, at: tuple[str, list[Pro
     plain: Any = config
     if isinstance(config, str):
         file = os.path.join(folder, config)  # noqa: PTH118 - "./x" stays as it is written
+        find_plugins_in(os.path.dirname(file))  # noqa: PTH120
         try:
             with open(file, "rb") as stream:  # noqa: PTH123
                 plain = parse_text(stream.read())

@@ -45,6 +45,7 @@ __all__ = ["build_workload"]
 Read = Callable[[Progress | None], Workload]
 CHANGES: Final = ("start", "stop", "limit", "copies", "time_scale", "duration_scale", "delay")
 AS_IT_IS: Final = WorkloadSource()
+MOST_PROBLEMS: Final = 5  # that are told when there is no node
 OUR_RACK: Final = re.compile(r"rack-([0-9]{1,9})")
 
 
@@ -67,14 +68,19 @@ def build_workload(
     except DecodeError as error:
         raise ScenarioError(source, [Problem("spec", str(error))]) from error
     if not whole.nodes and not any(group.joins for group in spec.cluster.nodes):
-        wanted = "give nodes, files or a snapshot with nodes, or openb"
-        raise ScenarioError(source, [Problem("spec.cluster", f"there is no node; {wanted}")])
+        raise ScenarioError(source, _without_nodes(whole))
     if spec.cluster.racks is not None:
         whole = replace(whole, nodes=_in_racks(whole.nodes, spec.cluster.racks))
     if any(each.openb is not None and each.openb.times == "recorded" for each in spec.workloads):
         note = load_note(whole.nodes, whole.arrivals)
         whole = replace(whole, notes=[*whole.notes, note]) if note else whole
     return whole
+
+
+def _without_nodes(workload: Workload) -> list[Problem]:
+    """Files that make no sense are why there is no node, more often than not."""
+    wrong = [Problem("spec.cluster", text) for text in workload.problems[:MOST_PROBLEMS]]
+    return [*wrong, Problem("spec.cluster", "there is no node; give nodes, files or a snapshot with nodes, or openb")]
 
 
 class _Sources:

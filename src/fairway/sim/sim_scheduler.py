@@ -59,6 +59,8 @@ class SimScheduler:
         self._paused_until = 0.0
         self.num_attempts = 0
         self.num_conflicts = 0
+        self.num_errors = 0
+        self.first_error = ""  # what went wrong first: a plugin that raised, say
         self._num_scores = options.scores
         self._best: list[Scored] = []
         self._is_timed = type(writer) is not NullWriter
@@ -192,6 +194,9 @@ class SimScheduler:
     def report(self, decision: Decision) -> None:
         """The recorder gets the words with the decision; the API server only what others may act on."""
         preemption = decision.preemption
+        if decision.error:
+            self.num_errors += 1
+            self.first_error = self.first_error or f"{decision.pod.key}: {decision.error}"
         if decision.outcome is Outcome.SCHEDULED or preemption is None:
             return
         current = self._api.pod(decision.pod.metadata.uid)

@@ -8,10 +8,11 @@ nobody can place.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fairway.cluster import Event, Verb
+from fairway.cluster import Event, TypicalPods, Verb
 from fairway.cycle import Configuration
 from fairway.model import Namespace, Node, ObjectMeta, Pod
 from fairway.record import NullWriter, RecordOptions
@@ -75,6 +76,7 @@ class Plan:
     controllers: ControllerSettings = field(default_factory=ControllerSettings)
     seed: int = 0
     end: float | None = None  # seconds; None: when nothing more can happen
+    typical_pods: TypicalPods | None = None  # what fragmentation is measured by; None: what runs when it is needed
 
 
 @dataclass(slots=True)
@@ -110,6 +112,9 @@ class Simulation:
             SimScheduler(each.name, each.configuration, self.api, each.settings, writer, options or RecordOptions())
             for each in plan.schedulers
         ]
+        if plan.typical_pods is not None:
+            for scheduler in self.schedulers:
+                scheduler.scheduler.cluster.typical_pods = plan.typical_pods
         self._namespaces: set[str] = set()
         self._last_news = 0.0  # when something other than a vain attempt last happened
         self._arrivals: Iterator[Arrival] = iter(plan.arrivals)
@@ -178,12 +183,26 @@ class Simulation:
         result.conflicts = sum(each.num_conflicts for each in self.schedulers)
         result.attempts = sum(each.num_attempts for each in self.schedulers)
         result.waiting = sum(not pod.spec.node_name for pod in self.api.objects("Pod"))
+        result.problems += self._unserved()
+        result.problems += (
+            f"attempts of {each.name} that ended in an error: {each.num_errors}, the first for {each.first_error}"
+            for each in self.schedulers
+            if each.num_errors
+        )
         for scheduler in self.schedulers:
             scheduler.close()
         self.writer.close(result.end)
         if progress is not None:
             progress(result.end, result.arrived)
         return result
+
+    def _unserved(self) -> Iterator[str]:
+        """Schedulers that pods still wait for and that are not there."""
+        served = {name for each in self.schedulers for name in each.scheduler.profiles}
+        waiting = Counter(pod.spec.scheduler_name for pod in self.api.objects("Pod") if not pod.spec.node_name)
+        for name, count in sorted(waiting.items()):
+            if name not in served:
+                yield f"pods that wait for the scheduler {name}, which is not there: {count}"
 
     def _controller_reports(self, kind: str, name: str, reason: str, message: str) -> None:
         self.writer.event(self.timeline.now(), kind, name, reason, message)

@@ -71,6 +71,6 @@ def _checked_header(cells: list[str], required: Iterable[str], source: str) -> l
         raise DecodeError(f"the header names {', '.join(map(repr, twice))} twice", source=source)
     missing = [column for column in required if column not in cells]
     if missing:
-        found = ", ".join(cells)[:200]
+        found = "".join(one if one.isprintable() else "?" for one in ", ".join(cells)[:200])
         raise DecodeError(f"the header lacks {', '.join(missing)}; it has {found}", source=source)
     return cells

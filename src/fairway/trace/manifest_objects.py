@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from fairway.model import DecodeError, Loaded, Skipped, load_json, load_yaml
-from fairway.model.files import SUFFIXES
-from fairway.trace.manifest_text import Piece, cut_json, cut_yaml, utf8_text
+from fairway.model.files import SUFFIXES, utf8_text
+from fairway.trace.manifest_text import Piece, cut_json, cut_yaml
 from fairway.trace.problems import Problems
 from fairway.trace.text_file import Progress, read_bytes
 
-__all__ = ["manifest_files", "paths_of", "read_objects", "skipped_note"]
+__all__ = ["manifest_files", "paths_of", "read_objects"]
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 STDIN: Final = "-"
@@ -59,16 +59,10 @@ def read_objects(
         skipped: list[Skipped] = []
         for one in _read_file(file, problems, skipped, part):
             loaded.append(one)
-            others.update(other.kind for other in skipped)
+            others.update(other.title for other in skipped)
             skipped.clear()
-        others.update(other.kind for other in skipped)
+        others.update(other.title for other in skipped)
     return loaded, others
-
-
-def skipped_note(others: Counter[str]) -> list[str]:
-    """What to tell people about objects of other kinds."""
-    parts = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))
-    return [f"skipped what is of no concern to a scheduler: {parts}"] if parts else []
 
 
 def _read_file(path: str, problems: Problems, skipped: list[Skipped], progress: Progress | None) -> Iterator[Loaded]:

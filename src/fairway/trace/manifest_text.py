@@ -7,7 +7,6 @@ progress. Called by `manifest_objects`.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -16,7 +15,7 @@ import msgspec
 
 from fairway.model import DecodeError, Source
 
-__all__ = ["Piece", "cut_json", "cut_yaml", "utf8_text"]
+__all__ = ["Piece", "cut_json", "cut_yaml"]
 
 SEPARATOR: Final = re.compile(rb"^---(?:[ \t].*)?\r?$", re.MULTILINE)
 LIST_KIND: Final = re.compile(rb"^kind:[ \t]*[\"']?List[\"']?[ \t]*\r?$", re.MULTILINE)
@@ -49,14 +48,6 @@ class _Kind(msgspec.Struct, gc=False):
 
 _LIST = msgspec.json.Decoder(_List)
 _KIND = msgspec.json.Decoder(_Kind)
-
-
-def utf8_text(data: bytes) -> bytes:
-    """The text as UTF-8: some shells write what a command prints as UTF-16."""
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, "replace").encode()
-    return data.removeprefix(codecs.BOM_UTF8)
 
 
 def cut_json(data: bytes, file: str) -> Iterator[Piece]:

@@ -22,10 +22,11 @@ from fairway.model import (
     default_object,
     default_objects,
     object_name,
+    skipped_notes,
     validate_objects,
 )
 from fairway.trace.annotations import ARRIVAL, check_annotations, seconds_annotation
-from fairway.trace.manifest_objects import Paths, paths_of, read_objects, skipped_note
+from fairway.trace.manifest_objects import Paths, paths_of, read_objects
 from fairway.trace.problems import Problems
 from fairway.trace.text_file import Progress
 from fairway.trace.workload import Arrival, Workload
@@ -60,14 +61,14 @@ def read_manifests(paths: Paths, *, strict: bool = False, progress: Progress | N
         arrivals=arrivals,
         num_arrivals=len(arrivals),
         problems=problems.texts(),
-        notes=[*notes, *skipped_note(others)],
+        notes=[*notes, *skipped_notes(others)],
     )
 
 
 def _without_finished(loaded: Sequence[Loaded]) -> tuple[list[Loaded], list[str]]:
     kept = [one for one in loaded if not (isinstance(one.object, Pod) and one.object.is_finished)]
     num_finished = len(loaded) - len(kept)
-    return kept, [f"{num_finished} pods are left out, having ended already"] if num_finished else []
+    return kept, [f"pods left out, having ended already: {num_finished}"] if num_finished else []
 
 
 def _completed(loaded: Sequence[Loaded], problems: Problems) -> list[Loaded]:

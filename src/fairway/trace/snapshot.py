@@ -28,9 +28,10 @@ from fairway.model import (
     default_object,
     default_objects,
     object_name,
+    skipped_notes,
 )
 from fairway.trace.annotations import DURATION, check_annotations, seconds_text
-from fairway.trace.manifest_objects import Paths, paths_of, read_objects, skipped_note
+from fairway.trace.manifest_objects import Paths, paths_of, read_objects
 from fairway.trace.problems import Problems
 from fairway.trace.text_file import Progress
 from fairway.trace.workload import Arrival, Workload
@@ -61,7 +62,7 @@ def read_snapshot(
     objects += _missing_namespaces(things, told)
     objects += [pod for pod in pods if pod.spec.node_name]
     if not pending:
-        told["pods without a node are left out"] += sum(not pod.spec.node_name for pod in pods)
+        told["pods without a node left out"] += sum(not pod.spec.node_name for pod in pods)
     return Workload(
         name="+".join(Path(path).name for path in paths_of(paths)),
         nodes=nodes,
@@ -69,7 +70,7 @@ def read_snapshot(
         arrivals=[Arrival(0.0, pod) for pod in waiting],
         num_arrivals=len(waiting),
         problems=problems.texts(),
-        notes=[*(f"{count} {what}" for what, count in told.items() if count), *skipped_note(others)],
+        notes=[*(f"{what}: {count}" for what, count in told.items() if count), *skipped_notes(others)],
     )
 
 
@@ -110,17 +111,17 @@ def _alive(pod: Pod, nodes: set[str], told: Counter[str]) -> Pod | None:
     """The pod as the simulation begins with it; None if it plays no part any more."""
     node = pod.spec.node_name
     if pod.is_finished:
-        told["pods are left out, having ended already"] += 1
+        told["pods left out, having ended already"] += 1
         return None
     if pod.is_terminating and not node:
-        told["pods are left out, being deleted before they had a node"] += 1
+        told["pods left out, being deleted before they had a node"] += 1
         return None
     if node and node not in nodes:
-        told["pods are left out, being on nodes that are not in the snapshot"] += 1
+        told["pods left out, being on nodes that are not in the snapshot"] += 1
         return None
     if not pod.is_terminating:
         return pod
-    told["pods are being deleted; they go when their grace period ends"] += 1
+    told["pods being deleted, which go when their grace period ends"] += 1
     grace = pod.metadata.deletion_grace_period_seconds
     annotations = pod.metadata.annotations | {DURATION: seconds_text(GRACE_SECONDS if grace is None else grace)}
     return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=annotations))
@@ -131,5 +132,5 @@ def _missing_namespaces(things: Sequence[Any], told: Counter[str]) -> list[Any]:
     known = {thing.metadata.name for thing in things if isinstance(thing, Namespace)}
     used = {thing.metadata.namespace for thing in things if thing.metadata.namespace}
     missing = sorted(used - known)
-    told["namespaces are not in the snapshot; they are taken to have no labels"] += len(missing) if known else 0
+    told["namespaces not in the snapshot, taken to have no labels"] += len(missing) if known else 0
     return [default_object(Namespace(metadata=ObjectMeta(name=name))) for name in missing]

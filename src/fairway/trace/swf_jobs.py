@@ -108,8 +108,8 @@ def read_jobs(
         why = f"; the first problem: {problems.first}" if problems.first else ""
         raise DecodeError(f"holds no job that ran{why}", source=file)
     table[1] -= table[1, 0]
-    notes = [f"{num_other} jobs are left out for their status"] if num_other else []
-    notes += [f"{num_idle} jobs that never ran are left out"] if num_idle else []
+    notes = [f"jobs left out for their status: {num_other}"] if num_other else []
+    notes += [f"jobs left out that never ran: {num_idle}"] if num_idle else []
     return Jobs(table[:-1]), notes
 
 
