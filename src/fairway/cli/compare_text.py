@@ -30,6 +30,8 @@ SHOWN: Final = (
     "wait_p95",
     "wait_p99",
     "wait_max",
+    "waiting_age_mean",
+    "waiting_age_max",
     "slowdown_mean",
     "slowdown_p95",
     "utilisation_{}",
@@ -53,6 +55,8 @@ SHARED: Final = ("alibabacloud.com/gpu-count", "alibabacloud.com/gpu-milli")  # 
 IF_ANY: Final = (
     "pods_evicted",
     "pods_failed",
+    "waiting_age_mean",
+    "waiting_age_max",
     *(f"utilisation_{name}" for name in SHARED),
     *(f"imbalance_{name}_std" for name in SHARED),
 )  # a row of zeros says nothing
@@ -73,7 +77,7 @@ def shown_rows(comparison: Comparison, everything: bool) -> list[MetricRow]:
     rows = [
         row
         for row in comparison.rows
-        if row.definition.name in order and (row.name not in IF_ANY or any(value.mean for value in row.values.values()))
+        if row.definition.name in order and (row.name not in IF_ANY or any(value.mean > 0 for value in row.values.values()))
     ]
     return sorted(rows, key=lambda row: order[row.definition.name])
 
