@@ -285,6 +285,41 @@ DURATION = 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'
             id="too many failures",
         ),
         pytest.param(
+            "{defragment: {share: 0.1}}",
+            "spec.defragment: says no time; give at (a list of times) or every",
+            id="defragment never",
+        ),
+        pytest.param(
+            "{end: 2h, defragment: {at: [1h], every: 1h}}",
+            "spec.defragment: has at and every; give one of them",
+            id="defragment twice",
+        ),
+        pytest.param(
+            "{defragment: {every: 1h}}",
+            "spec.defragment.every: it would never stop; give spec.end, or at in its place",
+            id="defragment for ever",
+        ),
+        pytest.param(
+            "{end: 2h, defragment: {every: 0s}}",
+            "spec.defragment.every: 0s is too short; allowed: 1s or more",
+            id="defragment too often",
+        ),
+        pytest.param(
+            "{defragment: {at: [soon]}}",
+            f'spec.defragment.at[0]: expected {DURATION}, got "soon"',
+            id="defragment when",
+        ),
+        pytest.param(
+            "{defragment: {at: [1h], share: 1.5}}",
+            "spec.defragment.share: expected a number above 0 up to 1, got 1.5",
+            id="defragment share",
+        ),
+        pytest.param(
+            "{defragment: {at: [1h], perNode: two}}",
+            'spec.defragment.perNode: "two" is unknown; allowed: one, several',
+            id="defragment per node",
+        ),
+        pytest.param(
             "{record: {decisions: some}}",
             'spec.record.decisions: "some" is unknown; allowed: all, failed, none',
             id="record",

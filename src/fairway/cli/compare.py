@@ -115,6 +115,10 @@ def _run(
     check_place([job.path for job in todo])
     finished = run_jobs(todo, jobs or num_cpus())
     tell_problems(finished)
+    if scenario.spec.defragment is not None:
+        from fairway.cli.defragmentations import tell_defragmentations
+
+        tell_defragmentations(finished)
     return finished
 
 

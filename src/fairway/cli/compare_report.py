@@ -20,6 +20,7 @@ from fairway.cli.compare_jobs import clock_text
 from fairway.cli.compare_metrics import Comparison, MetricRow, Policy
 from fairway.cli.compare_plots import bar_plot, colour, line_plot
 from fairway.cli.compare_text import delta_text, metric_title, shown_rows, value_text
+from fairway.cli.defragmentations import defragmentation_table
 from fairway.record import Run
 from fairway.record.curves import (
     WAIT_TICKS,
@@ -104,6 +105,7 @@ def report_html(comparison: Comparison, parted: Sequence[Parting], failures: Seq
         _cards(comparison),
         f"<h2>Curves {_legend(names)}</h2>",
         f"<div class=plots>{''.join(_over_time(comparison))}{_waits(comparison)}</div>",
+        defragmentation_table(comparison.policies),
         f"<h2>Metrics {_legend(names)}</h2>{_table(comparison)}",
     ]
     head = f'<meta charset="utf-8"><title>Fairway: {html.escape(title)}</title><style>{STYLE}</style>'

@@ -77,7 +77,8 @@ def shown_rows(comparison: Comparison, everything: bool) -> list[MetricRow]:
     rows = [
         row
         for row in comparison.rows
-        if row.definition.name in order and (row.name not in IF_ANY or any(value.mean > 0 for value in row.values.values()))
+        if row.definition.name in order
+        and (row.name not in IF_ANY or any(value.mean > 0 for value in row.values.values()))
     ]
     return sorted(rows, key=lambda row: order[row.definition.name])
 

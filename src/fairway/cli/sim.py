@@ -101,6 +101,10 @@ def sim(
                 narrate(f"interrupted; what is recorded is in {save}, which says how far it came")
             raise
         tell_problems(finished)
+        if wanted.spec.defragment is not None:
+            from fairway.cli.defragmentations import tell_defragmentations
+
+            tell_defragmentations(finished)
         if len(names) > 1:
             from fairway.cli.compare import show_comparison
 

@@ -2,7 +2,8 @@
 
 In: a cluster with typical pods, and how many pods may be evicted. Out: the pods whose leaving reduces fragmentation
 most: of each node one (nodes with most fragmentation first), or several (always the largest gain next). `defragment`
-evicts them, lets a profile place them again, and tells what it came to. Called after order-only runs.
+evicts them, lets a profile place them again, and tells what it came to. Called after order-only runs,
+and at its time by simulations.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from fairway.model.requests import pod_requests
 __all__ = ["Defragmented", "PerNode", "choose_victims", "defragment"]
 
 PerNode = Literal["one", "several"]
+MayGo = Callable[[Pod], bool]
 LEAST_GAIN = 1e-6  # milli; less is rounding
 
 
@@ -56,8 +58,8 @@ def num_to_evict(num_pods: int, share: float) -> int:
     return math.ceil(share * num_pods - 1e-9)
 
 
-def choose_victims(cluster: Cluster, limit: int, per_node: PerNode = "one") -> list[Pod]:
-    """The pods to evict, in the order of choice; none whose leaving does not help."""
+def choose_victims(cluster: Cluster, limit: int, per_node: PerNode = "one", may_go: MayGo | None = None) -> list[Pod]:
+    """The pods to evict, in the order of choice; none whose leaving does not help, none that may not go."""
     if cluster.typical_pods is None:
         cluster.learn_typical_pods()
     assert cluster.typical_pods is not None
@@ -69,32 +71,32 @@ def choose_victims(cluster: Cluster, limit: int, per_node: PerNode = "one") -> l
         for row in rows:
             if len(chosen) == limit:
                 break
-            best = _best(cluster, measure, row)
+            best = _best(cluster, measure, row, may_go)
             if best is not None:
                 chosen.append(cluster.pods.by_uid[best.uid].pod)
         return chosen
-    return _several(cluster, measure, rows, limit)
+    return _several(cluster, measure, rows, limit, may_go)
 
 
-def _several(cluster: Cluster, measure: Fragmentation, rows: list[int], limit: int) -> list[Pod]:
+def _several(cluster: Cluster, measure: Fragmentation, rows: list[int], limit: int, may_go: MayGo | None) -> list[Pod]:
     chosen: list[Pod] = []
-    heap = [best for row in rows if (best := _best(cluster, measure, row)) is not None]
+    heap = [best for row in rows if (best := _best(cluster, measure, row, may_go)) is not None]
     heapq.heapify(heap)
     with cluster.what_if():
         while heap and len(chosen) < limit:
             best = heapq.heappop(heap)
             chosen.append(cluster.remove(best.uid).pod)
             measure.refresh()
-            following = _best(cluster, measure, best.row)
+            following = _best(cluster, measure, best.row, may_go)
             if following is not None:
                 heapq.heappush(heap, following)
     measure.refresh()
     return chosen
 
 
-def _best(cluster: Cluster, measure: Fragmentation, row: int) -> _Gain | None:
+def _best(cluster: Cluster, measure: Fragmentation, row: int, may_go: MayGo | None) -> _Gain | None:
     """The pod of a node whose leaving reduces its fragmentation most."""
-    placed = list(cluster.pods.on_row(row))
+    placed = [each for each in cluster.pods.on_row(row) if may_go is None or may_go(each.pod)]
     if not placed:
         return None
     free = np.repeat(cluster.devices.free[row][None, :], len(placed), axis=0)  # (num_pods, max_devices)

@@ -48,7 +48,7 @@ class Needs(NamedTuple):
 class Resident:
     """A pod on a node, as its kubelet sees it."""
 
-    __slots__ = ("lifetime", "ports", "requests", "timer", "uid")
+    __slots__ = ("lifetime", "ports", "requests", "running_since", "timer", "uid")
 
     def __init__(self, pod: Pod, lifetime: Lifetime, needs: Needs) -> None:
         self.uid = pod.metadata.uid
@@ -56,6 +56,7 @@ class Resident:
         self.ports = needs.ports
         self.lifetime = lifetime
         self.timer: Handle | None = None  # what happens to it next
+        self.running_since: float | None = None
 
 
 class Kubelet:
@@ -229,6 +230,7 @@ class Kubelets:
 
     def _run(self, uid: str, kubelet: Kubelet) -> None:
         resident = kubelet.residents[uid]
+        resident.running_since = self._api.timeline.now()
         if math.isfinite(resident.lifetime.seconds):
             phase = "Failed" if resident.lifetime.fails else "Succeeded"
             resident.timer = self._api.timeline.after(resident.lifetime.seconds, lambda: self._end(uid, kubelet, phase))
@@ -262,6 +264,13 @@ class Kubelets:
         self._api.update(msgspec.structs.replace(pod, status=status))
         if pod.metadata.controller is None and self._api.pod(pod.metadata.uid) is not None:
             self._api.remove(pod)
+
+    def left_of(self, pod: Pod) -> Lifetime:
+        """What a pod on a node still has before it, if it were to go on elsewhere."""
+        resident = self.by_node[pod.spec.node_name].residents[pod.metadata.uid]
+        lifetime, since = resident.lifetime, resident.running_since
+        ran = 0.0 if since is None else self._api.timeline.now() - since
+        return lifetime._replace(seconds=max(lifetime.seconds - ran, 0.0))
 
     # -- faults ----------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from fairway.record import RecordOptions
 from fairway.sim.controllers import ControllerSettings
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.scenario_checks import profile_problem, scenario_problems
+from fairway.sim.scenario_defragment import defragmentations
 from fairway.sim.scenario_faults import draw_faults
 from fairway.sim.scenario_fields import Problem, ScenarioError, decode_struct
 from fairway.sim.scenario_file import API_VERSION, KIND, Config, ScenarioFile, ScenarioSpec, SchedulerSpec
@@ -118,6 +119,7 @@ class Scenario:
             arrivals=workload.arrivals,
             schedulers=schedulers,
             faults=self.faults(nodes),
+            defragmentations=defragmentations(self.spec),
             kubelet=self.kubelet_settings,
             controllers=self.controller_settings,
             seed=self.seed,

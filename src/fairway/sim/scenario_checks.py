@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fairway.cycle.config_fields import alternatives, shown
+from fairway.sim.scenario_defragment import defragment_problems
 from fairway.sim.scenario_faults import fault_problems
 from fairway.sim.scenario_fields import Problem
 from fairway.sim.scenario_file import (
@@ -47,6 +48,7 @@ def scenario_problems(file: ScenarioFile) -> Iterator[Problem]:
     yield from _scheduler_problems(spec.schedulers)
     yield from _profile_problems(spec)
     yield from fault_problems(spec)
+    yield from defragment_problems(spec)
 
 
 def _node_problems(spec: ScenarioSpec) -> Iterator[Problem]:

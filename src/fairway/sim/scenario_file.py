@@ -18,6 +18,7 @@ from fairway.model.scheduler_args import Duration
 from fairway.record import RecordOptions
 from fairway.record.options import Keep
 from fairway.sim.controllers import ControllerSettings
+from fairway.sim.defragment import PerNode
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.node_lifecycle import FaultAction
 from fairway.sim.sim_scheduler import SchedulerSettings
@@ -28,6 +29,7 @@ __all__ = [
     "KIND",
     "ClusterSource",
     "ControllerTimes",
+    "Defragment",
     "Fault",
     "KubeletTimes",
     "Nodes",
@@ -208,6 +210,17 @@ class RandomFault(Part, frozen=True, kw_only=True):
     until: Annotated[Duration | None, Meta(description="No failures from then on. Without: spec.end.")] = None
 
 
+class Defragment(Part, frozen=True, kw_only=True):
+    """Evict pods whose leaving reduces the fragmentation of GPUs, and let them come again."""
+
+    at: Annotated[tuple[Duration, ...], Meta(description="When. Either this or every.")] = ()
+    every: Annotated[Duration | None, Meta(description="Again and again, until spec.end. Either this or at.")] = None
+    share: Annotated[float, Meta(gt=0, le=1, description="At most this share of the pods on nodes, each time.")] = 0.05
+    per_node: Annotated[PerNode, Meta(description="one: of each node the pod of the largest gain; several: more.")] = (
+        "one"
+    )
+
+
 class Recording(Part, frozen=True, kw_only=True):
     """What the run file keeps. Pods, nodes and what ran where are always kept."""
 
@@ -254,6 +267,9 @@ class ScenarioSpec(Part, frozen=True, kw_only=True):
     controllers: Annotated[ControllerTimes, Meta(description="What controllers need.")] = ControllerTimes()
     faults: Annotated[tuple[Fault, ...], Meta(description="What happens to nodes, and when.")] = ()
     random_faults: Annotated[tuple[RandomFault, ...], Meta(description="What happens to nodes by chance.")] = ()
+    defragment: Annotated[
+        Defragment | None, Meta(description="When pods are evicted and placed anew to reduce fragmentation.")
+    ] = None
     record: Annotated[Recording, Meta(description="What the run file keeps.")] = Recording()
 
     @property

@@ -88,6 +88,11 @@ class SimScheduler:
             self._volumes.observe(event)
         self._wake()
 
+    @property
+    def view_delay(self) -> float:
+        """How late it hears of anything, in seconds."""
+        return self._settings.view_delay
+
     def pause(self, seconds: float) -> None:
         """It stops for so long; what happens meanwhile it still hears of, and works off afterwards."""
         self._paused_until = max(self._paused_until, self.now() + seconds)

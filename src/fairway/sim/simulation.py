@@ -22,6 +22,7 @@ from fairway.sim.kubelets import Kubelets, KubeletSettings
 from fairway.sim.luck import Luck
 from fairway.sim.node_lifecycle import FaultAction, NodeLifecycle
 from fairway.sim.sim_scheduler import SchedulerSettings, SimScheduler
+from fairway.sim.timed_defragmentation import Defragmentation, Defragmenter
 from fairway.sim.timeline import Timeline
 from fairway.trace.workload import Arrival
 
@@ -72,6 +73,7 @@ class Plan:
     arrivals: Iterable[Arrival]
     schedulers: Sequence[SchedulerPlan]
     faults: Sequence[Fault] = ()
+    defragmentations: Sequence[Defragmentation] = ()
     kubelet: KubeletSettings = field(default_factory=KubeletSettings)
     controllers: ControllerSettings = field(default_factory=ControllerSettings)
     seed: int = 0
@@ -115,6 +117,10 @@ class Simulation:
         if plan.typical_pods is not None:
             for scheduler in self.schedulers:
                 scheduler.scheduler.cluster.typical_pods = plan.typical_pods
+        self._defragmenter: Defragmenter | None = None
+        if plan.defragmentations:
+            told = self.result.problems.append
+            self._defragmenter = Defragmenter(self.api, self.kubelets, self.schedulers, writer, told)
         self._namespaces: set[str] = set()
         self._last_news = 0.0  # when something other than a vain attempt last happened
         self._arrivals: Iterator[Arrival] = iter(plan.arrivals)
@@ -138,6 +144,9 @@ class Simulation:
                     pause.at,
                     lambda which=scheduler, pause=pause: which.pause(pause.seconds),  # type: ignore[misc]
                 )
+        if self._defragmenter is not None:
+            for step in self.plan.defragmentations:
+                self.timeline.at(step.at, lambda step=step: self._defragmenter.begin(step))  # type: ignore[misc]
         self._await_next_arrival()
 
     def _create(self, thing: object) -> None:
@@ -189,6 +198,8 @@ class Simulation:
             for each in self.schedulers
             if each.num_errors
         )
+        if self._defragmenter is not None:
+            self._defragmenter.close()
         for scheduler in self.schedulers:
             scheduler.close()
         self.writer.close(result.end)
