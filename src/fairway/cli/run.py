@@ -78,7 +78,11 @@ DURATION = GoDuration()
 @click.option("--leader-elect-lease-duration", type=DURATION, help="After which others take over.  [default: 15s]")
 @click.option("--leader-elect-renew-deadline", type=DURATION, help="After which we give up.  [default: 10s]")
 @click.option("--leader-elect-retry-period", type=DURATION, help="Between renewals.  [default: 2s]")
-@click.option("--leader-elect-resource-name", metavar="NAME", help="The lease.  [default: kube-scheduler]")
+@click.option(
+    "--leader-elect-resource-name",
+    metavar="NAME",
+    help="The lease.  [default: kube-scheduler, or NAME of --scheduler-name]",
+)
 @click.option("--leader-elect-resource-namespace", metavar="NAME", help="Where it is.  [default: kube-system]")
 @click.option(
     "--logging-format", "--log-format", type=click.Choice(["json", "text"]), default="json", show_default=True

@@ -42,6 +42,8 @@ __all__ = ["RunOptions", "open_connection", "read_configuration", "run_scheduler
 
 logger = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+DEFAULT_SCHEDULER = "default-scheduler"
+"""The name that pods have which say nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,9 @@ def read_configuration(options: RunOptions) -> Configuration:
     tree: dict[str, Any] = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     if options.scheduler_name is not None:
         tree["profiles"] = [{"schedulerName": options.scheduler_name}]
+        if options.scheduler_name != DEFAULT_SCHEDULER:
+            # A lease of its own: with kube-scheduler's it would wait for that one to go away.
+            tree["leaderElection"] = {"resourceName": options.scheduler_name}
     return decode_configuration(tree, "--scheduler-name", REGISTRY)
 
 
