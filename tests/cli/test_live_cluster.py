@@ -38,7 +38,7 @@ def kubeconfig(tmp_path: Path) -> Iterator[str]:
 def test_status_says_what_is_free_and_who_waits(kubeconfig: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", "--kubeconfig", kubeconfig, "--context", "lab"]) == 0
     shown = capsys.readouterr()
-    assert "lab · 2 nodes · 1 cordoned · 1 pods on nodes · 1 waiting" in shown.out
+    assert "lab · 2 nodes · 1 cordoned · 1 pod on nodes · 1 waiting" in shown.out
     assert "Insufficient cpu" in shown.out
     assert f"→ fairway why default/big --kubeconfig {kubeconfig} --context lab" in shown.err
 
@@ -62,6 +62,14 @@ def test_why_explains_a_pod_of_the_cluster(kubeconfig: str, capsys: pytest.Captu
     assert "it is on n1" in shown.err
     assert main(["why", "nobody", "--kubeconfig", kubeconfig]) == 2
     assert "no pod is called nobody" in capsys.readouterr().err
+
+
+def test_why_explains_a_pod_of_another_scheduler(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with served(tmp_path, ("nodes", node("n1")), ("pods", pod("other", schedulerName="fairway"))) as path:
+        assert main(["why", "other", "--kubeconfig", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert "default/other goes to n1" in shown.out
+    assert "judged by kube-scheduler's default plugins; give --config if fairway has others" in shown.err
 
 
 def test_try_places_pods_on_the_cluster(kubeconfig: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

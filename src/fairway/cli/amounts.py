@@ -26,6 +26,11 @@ def nodes_text(number: int) -> str:
     return f"{count_text(number)} node{'' if number == 1 else 's'}"
 
 
+def pods_text(number: int) -> str:
+    """1 pod, 2 pods."""
+    return f"{count_text(number)} pod{'' if number == 1 else 's'}"
+
+
 def plugin_text(name: str) -> str:
     """A plugin's name without the module it is in: `green:PreferGreen` is PreferGreen."""
     return name.rpartition(":")[2]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -16,12 +17,14 @@ from fairway.cli.controllers import Wanted
 from fairway.cli.live_options import LiveCluster
 from fairway.cli.main import USAGE, CommandError
 from fairway.cli.manifests import Manifests
+from fairway.cli.output import narrate
 from fairway.cli.run import live_errors
 from fairway.cli.run_status import NOT_TRIED, NodeLoad, Status, Waiting, load_sums
 from fairway.cli.trial import Trial, read_configuration
-from fairway.cycle import default_configuration
+from fairway.cycle import Configuration, default_configuration
 from fairway.model import ApiObject, Loaded, Node, Pod, PriorityClass, Source, pod_requests
 from fairway.plugins.registry import REGISTRY
+from fairway.queue import profile_name
 
 __all__ = ["live_objects", "live_status", "pod_trial"]
 
@@ -64,8 +67,18 @@ def pod_trial(loaded: Sequence[Loaded], name: str, config: str | None, seed: int
     kind, owner_name = ("Pod", pod.metadata.name) if owner is None else (owner.kind, owner.name)
     wanted = Wanted(kind, pod.metadata.namespace, owner_name, found.source, 1, lambda index: (waiting, ()))
     others = [one for one in loaded if one is not found]
-    configuration = default_configuration(REGISTRY) if config is None else read_configuration(config)
+    configuration = _defaults(profile_name(pod)) if config is None else read_configuration(config)
     return Trial(Manifests(others, [wanted], []), configuration, seed), pod.spec.node_name
+
+
+def _defaults(scheduler: str) -> Configuration:
+    """kube-scheduler's defaults under the name of the scheduler that a pod asks for: how it is set up is not known."""
+    configuration = default_configuration(REGISTRY)
+    (profile,) = configuration.profiles
+    if scheduler == profile.scheduler_name:
+        return configuration
+    narrate(f"judged by kube-scheduler's default plugins; give --config if {scheduler} has others")
+    return replace(configuration, profiles=(replace(profile, scheduler_name=scheduler),))
 
 
 def _find(name: str, pods: Sequence[Loaded]) -> Loaded:

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 import click
 
-from fairway.cli.amounts import count_text, nodes_text
+from fairway.cli.amounts import count_text, nodes_text, pods_text
 from fairway.cli.main import NO, UNREACHABLE, CommandError
 from fairway.cli.output import Column, emit, is_structured
 from fairway.cli.run import live_errors
@@ -46,7 +46,7 @@ def show_queue(url: str, kubeconfig: str | None, context: str | None, output: st
         return
     words = "leading" if status["leading"] else "standby"
     waiting = ", ".join(f"{count_text(number)} {place}" for place, number in status["queue"].items() if number)
-    parts = [words, nodes_text(status["nodes"]), f"{count_text(status['podsOnNodes'])} pods on nodes"]
+    parts = [words, nodes_text(status["nodes"]), f"{pods_text(status['podsOnNodes'])} on nodes"]
     click.echo(" · ".join([*parts, waiting or "nobody waits"]))
     if pods:
         click.echo()

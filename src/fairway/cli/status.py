@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairway.cli.amounts import amount_text, count_text, nodes_text
+from fairway.cli.amounts import amount_text, count_text, nodes_text, pods_text
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_option
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, plain_table
@@ -178,7 +178,7 @@ def _summary_lines(found: Status, when: str) -> list[str]:
     parts.append(nodes_text(len(found.nodes)))
     parts += [f"{count_text(len(found.nodes) - ready)} not ready"] if ready < len(found.nodes) else []
     parts += [f"{count_text(cordoned)} cordoned"] if cordoned else []
-    parts += [f"{count_text(found.num_running)} pods on nodes", f"{count_text(found.num_waiting)} waiting"]
+    parts += [f"{pods_text(found.num_running)} on nodes", f"{count_text(found.num_waiting)} waiting"]
     lines = [" · ".join(parts)]
     if found.resources:
         lines += ["", *_indented([_resource_row(one) for one in found.resources], RESOURCE_COLUMNS)]
