@@ -52,7 +52,7 @@ def helm() -> Path:
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         environment = {**os.environ, "GOBIN": str(path.parent), "CGO_ENABLED": "0"}
-        go = build._go()  # noqa: SLF001 - the toolchain that the tests of a real cluster use
+        go = build.go_program()
         command = ["nice", str(go), "install", f"helm.sh/helm/v3/cmd/helm@{HELM_VERSION}"]
         subprocess.run(command, env=environment, check=True)
     return path

@@ -79,7 +79,7 @@ def _built(directory: Path, name: str, packages: Sequence[str]) -> Path:
 
 def _build(path: Path, packages: Sequence[str]) -> None:
     """Compile into a file beside the final one, which appears only when it is whole."""
-    go = _go()
+    go = go_program()
     _say(f"building {path.name} with {go} (once; it takes minutes) ...")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     command = ["nice", str(go), "build", "-trimpath", f"-ldflags={_linker_flags()}", "-o", str(unfinished), *packages]
@@ -107,7 +107,7 @@ def _linker_flags() -> str:
     return " ".join(["-s", "-w", *(f"-X {package}.{key}={value}" for key, value in values.items())])
 
 
-def _go() -> Path:
+def go_program() -> Path:
     """A Go toolchain that is new enough for the module: the machine's own, or the one from PyPI."""
     found = shutil.which("go")
     if found and _is_new_enough(Path(found)):
