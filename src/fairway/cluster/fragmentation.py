@@ -118,13 +118,20 @@ class Fragmentation:
     def _measure(self, rows: NDArray[np.intp]) -> None:
         devices = self._cluster.devices
         free = devices.free.take(rows, 0)
-        tallies = self.per_device.take(free, 0).sum(axis=1, dtype=np.int32)
-        # Places where there is no device read as devices with nothing left, which add nothing.
+        tallies = self.tallies_of(free)
         self.tallies[rows] = tallies
         left = devices.left.take(rows)
         by_cause = self.by_cause_if(tallies, left, self.free_cpu(rows), devices.model.take(rows))
         self.by_cause[rows] = by_cause
         self.amount[rows] = _amounts(by_cause)
+
+    def tallies_of(self, free: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The sum of `per_device` over devices with so much left, (num_states, max_devices).
+
+        Places where there is no device read as devices with nothing left, which add nothing.
+        """
+        tallies: NDArray[np.int32] = self.per_device.take(free, 0).sum(axis=1, dtype=np.int32)
+        return tallies
 
     def free_cpu(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         """What is left of the CPU of these rows."""
@@ -139,7 +146,7 @@ class Fragmentation:
         milli_cpu: NDArray[np.int64],
         model: NDArray[np.int32],
     ) -> NDArray[np.float64]:
-        """The amount in imagined states: the sum of `per_device` over devices, of free, free CPU, and the model id."""
+        """The amount in imagined states: their `tallies_of`, what is left of devices in all, free CPU, the model id."""
         return _amounts(self._by_cause(tallies, left, milli_cpu, model)[0])
 
     def by_cause_if(

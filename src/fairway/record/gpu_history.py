@@ -184,7 +184,7 @@ def _history(cluster: Cluster, measure: Fragmentation, changes: list[_Change], n
     by_cause = np.zeros((len(node), len(Cause)))
     for begin in range(0, len(node), STATES_AT_ONCE):
         part = slice(begin, begin + STATES_AT_ONCE)
-        tallies = measure.per_device.take(free[part], 0).sum(axis=1, dtype=np.int32)
+        tallies = measure.tallies_of(free[part])
         left = free[part].sum(axis=1, dtype=np.int64)
         by_cause[part] = measure.by_cause_if(tallies, left, milli_cpu[kept][part], model[part])
     return GpuHistory(

@@ -118,7 +118,7 @@ def _best(cluster: Cluster, measure: Fragmentation, row: int, may_go: MayGo | No
 def _amounts(
     measure: Fragmentation, free: NDArray[np.int32], milli_cpu: NDArray[np.int64], model: np.int32
 ) -> NDArray[np.float64]:
-    tallies = measure.per_device.take(free, 0).sum(axis=1, dtype=np.int32)
+    tallies = measure.tallies_of(free)
     return measure.amounts_if(tallies, free.sum(axis=1, dtype=np.int64), milli_cpu, np.full(len(free), model))
 
 

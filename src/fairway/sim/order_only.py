@@ -189,7 +189,7 @@ class _States:
         for begin in range(0, self._number, STATES_AT_ONCE):
             part = slice(begin, min(begin + STATES_AT_ONCE, self._number))
             free = self._free[part]
-            tallies = measure.per_device.take(free, 0).sum(axis=1, dtype=np.int32)
+            tallies = measure.tallies_of(free)
             model = self._cluster.devices.model[self._rows[part]]
             yield measure.amounts_if(tallies, free.sum(axis=1, dtype=np.int64), self._milli_cpu[part], model)
 
