@@ -130,6 +130,7 @@ def broken(change: Any) -> str:
     ("text", "words"),
     [
         pytest.param("\n[]", "line 2: is not a case of a corpus: Expected `object`, got `array`", id="a list"),
+        pytest.param('{"config":' * 900, "line 1: line 1, column 1001: nested more than 100 deep", id="deep"),
         pytest.param('{"pods": []}', "line 1: is not a case of a corpus: Object missing required field", id="no name"),
         pytest.param(broken(lambda case: case["expect"].pop()), "expect: has", id="too few expectations"),
         pytest.param(

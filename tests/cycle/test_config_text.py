@@ -52,8 +52,10 @@ BAD: dict[str, tuple[bytes, str]] = {
     "two-documents": (b"a: 1\n---\nb: 2\n", "not YAML: line 2, column 1: but found another document"),
     "control-character": (b"a: \x00\n", "not YAML: unacceptable character #x0000"),
     "not-text": (b"\xff\xfe", "not UTF-8 text: invalid start byte at byte 0"),
-    "deep": (b"[" * 100_000, "nested too deeply to be a configuration"),
-    "deep-json": (b'{"a":' * 100_000, "nested too deeply to be a configuration"),
+    "deep": (b"[" * 100_000, "line 1, column 102: nested more than 100 deep"),
+    "deep-block": (b"- " * 100_000, "line 1, column 203: nested more than 100 deep"),
+    "deep-json": (b'{"a":' * 100_000, "line 1, column 501: nested more than 100 deep"),
+    "deep-json-whole": (b'{"a":' * 150 + b"1" + b"}" * 150, "line 1, column 501: nested more than 100 deep"),
 }
 
 

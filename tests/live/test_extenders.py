@@ -160,9 +160,10 @@ def test_failures_have_kube_schedulers_words(status: int, answer: object, words:
         assert str(caught.value) == words.format(url=service.url())
 
 
-def test_answer_that_is_no_json_is_told() -> None:
+@pytest.mark.parametrize("answer", [b"<html>", b"[" * 100_000], ids=["HTML", "deep"])
+def test_answer_that_is_no_json_is_told(answer: bytes) -> None:
     with extender_service() as service:
-        service.raw = b"<html>"
+        service.raw = answer
         with pytest.raises(ExtenderError, match="not JSON"):
             extender(service).ask_filter(pod(), NODES)
 

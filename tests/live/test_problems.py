@@ -117,11 +117,12 @@ def test_supported_versions(body: dict[str, str], version: tuple[int, int]) -> N
     [
         b'{"major":"1","minor":"29","gitVersion":"v1.29.0"}',
         b"<html>",
+        b"[" * 100_000,
         b"[]",
         b'{"minor":""}',
         b'{"major":"1","minor":1}',
     ],
-    ids=["too old", "no JSON", "no object", "incomplete", "not text"],
+    ids=["too old", "no JSON", "deep", "no object", "incomplete", "not text"],
 )
 def test_unsupported_versions(body: bytes) -> None:
     with pytest.raises(UnsupportedServer):

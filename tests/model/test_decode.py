@@ -181,7 +181,13 @@ ERRORS = {
     ),
     "empty": (b"", "p.json: JSON is malformed at line 1, column 1"),
     "not text": (b'{"apiVersion":"v1","kind":"Pod","spec":{"nodeName":"\xff"}}', "p.json: JSON is not UTF-8 text"),
-    "deep": (b'{"a":' * 9000, "p.json: JSON is nested too deeply"),
+    "deep": (b'{"a":\n' * 9000, "p.json: line 101, column 1: nested more than 100 deep"),
+    "deep and whole": (b"[" * 900 + b"]" * 900, "p.json: line 1, column 101: nested more than 100 deep"),
+    "deep in a field that is not read": (
+        pod_with(priority="high", x=0).replace(b'"x": 0', b'"x": ' + b"[" * 9000 + b"]" * 9000),
+        ": nested more than 100 deep",
+    ),
+    "deep without end": (b"[" * 5_000_000, "nested more than 100 deep"),
     "a list that is none": (
         b'{"apiVersion":"v1","kind":"PodList","items":{}}',
         "p.json: PodList: items: expected a list",

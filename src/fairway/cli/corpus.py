@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from fairway.model import ApiObject, DecodeError, Pod, decode_object
+from fairway.model.nesting import check_nesting
 
 __all__ = ["Case", "CaseLine", "RawCase", "case_name", "decode_case", "raw_case", "read_lines"]
 
@@ -90,6 +91,7 @@ def read_lines(paths: Iterable[str | os.PathLike[str]]) -> Iterator[CaseLine]:
 
 def raw_case(line: CaseLine) -> RawCase:
     """Take a line apart, leaving the objects as they are."""
+    check_nesting(line.data, line.source)
     try:
         found = _LINE.decode(line.data)
     except msgspec.DecodeError as error:  # also of the wrong shape
@@ -124,8 +126,9 @@ def decode_case(line: CaseLine) -> Case:
 def case_name(line: CaseLine) -> str:
     """The name of a case, without decoding the rest; "" if there is none."""
     try:
+        check_nesting(line.data, line.source)
         return _NAME.decode(line.data).name
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (DecodeError, msgspec.DecodeError, UnicodeDecodeError):
         return ""
 
 

@@ -13,6 +13,9 @@ from typing import Any, Final
 
 import yaml
 
+from fairway.model import DecodeError
+from fairway.model.nesting import MAX_DEPTH, check_nesting
+
 __all__ = ["parse_text"]
 
 PLAIN_TAGS: Final = frozenset(
@@ -27,6 +30,17 @@ class _Loader(yaml.SafeLoader):
         first: [(tag, pattern) for tag, pattern in resolvers if tag.rpartition(":")[2] in ("bool", "null", "merge")]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """PyYAML calls itself for each level of nesting; here it stops at ours, not at the interpreter's limit."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH + 1:  # the value at the bottom is no level
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # so are its stubs
+            raise ValueError(f"line {mark.line + 1}, column {mark.column + 1}: nested more than {MAX_DEPTH} deep")
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
 
 
 _Loader.add_implicit_resolver(
@@ -47,11 +61,14 @@ def parse_text(text: str | bytes) -> Any:
         string = (
             text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
         )
-        return _parse_json(string) if string.lstrip().startswith("{") else _parse_yaml(string)
+        if not string.lstrip().startswith("{"):
+            return _parse_yaml(string)
+        check_nesting(string.encode(), "")
+        return _parse_json(string)
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text: {error.reason} at byte {error.start}") from error
-    except RecursionError as error:
-        raise ValueError("nested too deeply to be a configuration") from error
+    except DecodeError as error:
+        raise ValueError(str(error)) from error
 
 
 def _parse_json(text: str) -> Any:

@@ -153,6 +153,6 @@ def _contexts(path: str) -> tuple[str, ...]:
         try:
             tree = yaml.safe_load(Path(part).expanduser().read_text())
             names += [str(one["name"]) for one in tree["contexts"]]
-        except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError):
+        except (OSError, ValueError, TypeError, KeyError, RecursionError, yaml.YAMLError):
             continue
     return tuple(names)

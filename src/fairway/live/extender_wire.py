@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import msgspec
 
 from fairway.cycle import ExtenderError, Filtered, Victims
-from fairway.model import Node, Pod
+from fairway.model import DecodeError, Node, Pod
 from fairway.model.codec import encode_json
+from fairway.model.nesting import check_nesting
 
 __all__ = [
     "RawObjects",
@@ -105,8 +106,9 @@ def _pod(pod: Pod, raw: RawObjects | None) -> dict[str, Any]:
 def read_json(body: bytes) -> Any:
     """Parse a body; raises `ExtenderError`."""
     try:
+        check_nesting(body, "")
         return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (DecodeError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ExtenderError(f"an answer that is not JSON: {error}") from None
 
 

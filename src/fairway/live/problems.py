@@ -14,6 +14,9 @@ from typing import Any
 
 import msgspec
 
+from fairway.model import DecodeError
+from fairway.model.nesting import check_nesting
+
 __all__ = [
     "OLDEST_SERVER",
     "BrokenKubeconfig",
@@ -156,8 +159,9 @@ def problem_of(url: str, method: str, path: str, status: int, body: bytes) -> Li
 def status_message(body: bytes) -> str:
     """The sentence of a `Status` object; or the beginning of whatever came instead."""
     try:
+        check_nesting(body, "")
         found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (DecodeError, msgspec.DecodeError, UnicodeDecodeError):
         return body[:200].decode(errors="replace").strip()
     return str(found.get("message", "")) if isinstance(found, dict) else ""
 
@@ -190,10 +194,11 @@ def target_of(method: str, path: str, query: Mapping[str, Any] | None = None) ->
 def check_version(url: str, body: bytes) -> tuple[int, int]:
     """The server's version from `/version`; raises `UnsupportedServer` if it is too old or not readable."""
     try:
+        check_nesting(body, "")
         found = msgspec.json.decode(body)
         text = str(found["gitVersion"])
         major, minor = int(found["major"]), int(re.match(r"\d+", found["minor"])[0])  # type: ignore[index]
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
+    except (DecodeError, msgspec.DecodeError, KeyError, TypeError, ValueError):
         raise UnsupportedServer(url, "of an unknown version") from None
     if (major, minor) < OLDEST_SERVER:
         raise UnsupportedServer(url, text)

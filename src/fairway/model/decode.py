@@ -18,6 +18,7 @@ import msgspec
 from fairway.model.codec import KINDS, ApiObject, convert, json_decoder
 from fairway.model.errors import DecodeError, Source
 from fairway.model.explain import explain, name_type
+from fairway.model.nesting import check_nesting, place_of
 from fairway.model.yaml_text import read_yaml
 
 __all__ = [
@@ -90,6 +91,7 @@ def decode_yaml(data: bytes, source: str = "<yaml>", skipped: list[Skipped] | No
 def load_json(data: bytes, file: str, skipped: list[Skipped] | None = None) -> list[Loaded]:
     """As `decode_json`, with each object's source."""
     source = Source(file)
+    check_nesting(data, source)
     header = _read_json(data, source, _HEADER)
     kind = KINDS.get((header.api_version or "", header.kind or "")) if header is not None else None
     if kind is not None:
@@ -102,7 +104,7 @@ def load_yaml(data: bytes, file: str, skipped: list[Skipped] | None = None) -> l
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DecodeError(f"not UTF-8 text at {_position(data, error.start)}", source=file) from error
+        raise DecodeError(f"not UTF-8 text at {place_of(data, error.start)}", source=file) from error
     documents = list(read_yaml(text, file))
     loaded: list[Loaded] = []
     for number, (tree, line) in enumerate(documents, 1):
@@ -115,6 +117,7 @@ def decode_object(data: Mapping[str, Any] | bytes, source: Source | str = "") ->
     """Decode exactly one object, from JSON bytes or from parsed JSON; an unknown kind is an error here."""
     where = source if isinstance(source, Source) else Source(source or "<object>")
     if isinstance(data, bytes):
+        check_nesting(data, where)
         header = _read_json(data, where, _HEADER)
         kind = KINDS.get((header.api_version or "", header.kind or "")) if header is not None else None
         if kind is not None:
@@ -140,20 +143,13 @@ def _read_json(data: bytes, source: Source, decoder: msgspec.json.Decoder[Any]) 
         raise _malformed(data, error, source) from error
     except UnicodeDecodeError as error:
         raise DecodeError("JSON is not UTF-8 text", source=source) from error
-    except RecursionError as error:
-        raise DecodeError("JSON is nested too deeply", source=source) from error
 
 
 def _malformed(data: bytes, error: msgspec.DecodeError, source: Source) -> DecodeError:
     found = _BYTE.fullmatch(str(error))
     problem = (found["problem"] if found else str(error)).removeprefix("JSON is malformed: ")
-    place = _position(data, int(found["byte"]) if found else len(data))
+    place = place_of(data, int(found["byte"]) if found else len(data))
     return DecodeError(f"JSON is malformed at {place}: {problem}", source=source)
-
-
-def _position(data: bytes, offset: int) -> str:
-    before = data[:offset]
-    return f"line {before.count(10) + 1}, column {offset - before.rfind(10)}"
 
 
 def _expand(tree: Any, source: Source, skipped: list[Skipped] | None) -> Iterator[Loaded]:
@@ -194,7 +190,7 @@ def _decode_fast(data: bytes, kind: type[ApiObject], source: Source) -> ApiObjec
         return decoded
     except msgspec.ValidationError:
         return _decode_tree(_read_json(data, source, _ANYTHING), kind, source)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError):
         _read_json(data, source, _ANYTHING)
         raise DecodeError("JSON is malformed", source=source) from None
 

@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 
 from fairway.model.errors import DecodeError
+from fairway.model.nesting import MAX_DEPTH
 
 __all__ = ["read_yaml"]
 
-MAX_DEPTH = 100
 MAX_DIGITS = 400
 SPARE_VALUES = 100_000
 """How many more values than characters a document may have: without aliases it never has more."""

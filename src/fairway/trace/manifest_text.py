@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from fairway.model import DecodeError, Source
+from fairway.model.nesting import check_nesting
 
 __all__ = ["Piece", "cut_json", "cut_yaml"]
 
@@ -52,9 +53,10 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 def cut_json(data: bytes, file: str) -> Iterator[Piece]:
     """The items of a list, or the one object there is; what makes no sense comes whole, for the decoder to say why."""
+    check_nesting(data, file)
     try:
         header = _LIST.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError):
         header = _List()
     if not header.kind.endswith("List") or header.items is None:
         yield Piece(data, Source(file))

@@ -21,6 +21,7 @@ import yaml
 
 from fairway.model import DecodeError
 from fairway.model.files import SUFFIXES
+from fairway.model.nesting import check_nesting
 from fairway.model.yaml_text import read_yaml
 from fairway.trace.text_file import Progress, read_bytes
 from fairway.trace.topology import Place, places
@@ -106,9 +107,10 @@ def _originals(paths: Sequence[str | os.PathLike[str]], notes: list[str]) -> lis
 def _read(path: Path) -> _File:
     data = read_bytes(path)
     if path.suffix == ".json":
+        check_nesting(data, str(path))
         try:
             return _File(path, [msgspec.json.decode(data)], is_json=True)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise DecodeError(str(error), source=str(path)) from error
     try:
         text = data.decode("utf-8-sig")
