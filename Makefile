@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-reference bench-live soak reference format clean
+.PHONY: help demo test pythons check bench bench-reference bench-live soak reference format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,8 +18,12 @@ help: ## list the targets
 demo: $(STAMP) ## a day of a thousand nodes under two policies: which is better?
 	$(BIN)/fairway sim examples/scenarios/day.yaml --profile default --profile packed
 
-test: check ## everything CI checks: make check, then the tests
+test: check ## everything CI checks: make check, then the tests; the quick ones also on the oldest and newest Python
 	$(BIN)/python -m pytest --numprocesses $(WORKERS)
+	$(BIN)/python -m nox --session edges -- --numprocesses $(WORKERS)
+
+pythons: $(STAMP) ## the tests on every Python that the machine has, from 3.11 on
+	$(BIN)/python -m nox -- --numprocesses $(WORKERS)
 
 check: $(STAMP) ## lint, formatting, types, the direction of imports
 	$(BIN)/ruff check
@@ -47,7 +51,7 @@ format: $(STAMP) ## format the code and apply the safe lint fixes
 	$(BIN)/ruff format
 
 clean: ## remove the virtual environment and what the tools leave behind
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .nox build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # Installed again whenever the package's metadata or the pins change. An environment without a working pip is made anew.
