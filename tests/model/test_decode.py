@@ -314,7 +314,7 @@ def test_yaml_integers(text: str, value: int) -> None:
 
 
 YAML_ERRORS = {
-    "malformed": (b"a: [", "f.yaml: YAML is malformed at line 2, column 1"),
+    "malformed": (b"a: [\n", "f.yaml: YAML is malformed at line 2, column 1"),
     "tab": (b"a:\n\tb: c", "f.yaml: YAML is malformed at line 2, column 1"),
     "a key twice": (b"kind: Pod\nkind: Node", "f.yaml: line 2, column 1: the key 'kind' is there twice"),
     "a key that is a list": (b"? [a]\n: b", "f.yaml: line 1, column 3: a key must be text"),
