@@ -31,14 +31,12 @@ def replay(path: str, output: str) -> int:
     """Run it again and compare; returns the exit code."""
     from fairway import __version__
     from fairway.cli.compare_jobs import Job, run_jobs
-    from fairway.cli.trial import add_plugin_folders
     from fairway.record import Run
     from fairway.record.difference import first_unlike_row
     from fairway.sim.scenario import decode_scenario
 
     with Run.open(path) as recorded, tempfile.TemporaryDirectory(prefix="fairway-") as folder:
         _check(recorded, path)
-        add_plugin_folders()
         # The policy that was used is the first scheduler's own by now; others, one of its name among them, are not.
         spec = {**recorded.scenario["spec"], "profiles": {}}
         scenario = decode_scenario({**recorded.scenario, "spec": spec}, f"{path}, scenario")

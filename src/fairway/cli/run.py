@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.plugin_options import allow_plugins_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -91,6 +92,7 @@ DURATION = GoDuration()
 @click.option("--shadow", is_flag=True, help="Bind nothing; log where the cluster's own scheduler decides otherwise.")
 @click.option("--record", metavar="RUN", help="Write everything that happens into this run.")
 @click.option("--extender", metavar="HOST:PORT", help="Only advise a stock kube-scheduler, as its extender.")
+@allow_plugins_option
 @click.option("--authentication-kubeconfig", expose_value=False, hidden=True)  # kube-scheduler's; we have one
 @click.option("--authorization-kubeconfig", expose_value=False, hidden=True)
 def run(

@@ -85,7 +85,7 @@ def sim(
     from fairway.cli.compare_options import num_cpus, read_scenario, run_path, with_policies
 
     wanted = read_scenario(scenario, **changes)
-    wanted, names = with_policies(wanted, profiles or ("default",))
+    wanted, names = with_policies(wanted, profiles or ("default",), is_run=not print_scenario)
     if print_scenario:
         _print_scenario(wanted, names, output)
         return 0

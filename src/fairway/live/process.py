@@ -20,6 +20,7 @@ import msgspec
 
 from fairway.cycle import Configuration
 from fairway.cycle.config import decode_configuration, load_configuration
+from fairway.cycle.plugin_folders import FOLDERS
 from fairway.live.api_routes import api_routes
 from fairway.live.authorization import Access, DelegatedAccess, LoopbackAccess
 from fairway.live.certificates import serving_context
@@ -70,6 +71,7 @@ class RunOptions:
 def read_configuration(options: RunOptions) -> Configuration:
     """The configuration in force; raises `ConfigError`."""
     if options.config is not None:
+        FOLDERS.offer(options.config)
         return load_configuration(options.config, REGISTRY)
     tree: dict[str, Any] = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     if options.scheduler_name is not None:
