@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from fairway.cli.output import narrate
+
 __all__ = ["LiveCluster", "live_options", "refuse_live", "scheduler_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,9 +63,7 @@ def scheduler_options(command: F) -> F:
         from fairway.live.scheduler_client import SchedulerAddress
 
         if insecure_skip_tls_verify:
-            click.echo(
-                f"warning: whoever answers at {scheduler} sees your token: its certificate is not checked", err=True
-            )
+            narrate(f"warning: whoever answers at {scheduler} sees your token: its certificate is not checked")
         address = SchedulerAddress(scheduler, certificate_authority, certificate_fingerprint, insecure_skip_tls_verify)
         return command(*args, scheduler=address, **rest)
 

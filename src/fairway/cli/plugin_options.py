@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import click
 
+from fairway.cli.output import narrate
+
 __all__ = ["allow_plugins_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,7 +28,7 @@ def _permit(context: click.Context, option: click.Parameter, is_allowed: bool) -
 
 
 def _ask(name: str, file: Path, source: str) -> bool:
-    click.echo(f"{source} names the plugin {name}, which is code: {file}", err=True)
+    narrate(f"{source} names the plugin {name}, which is code: {file}")
     return click.confirm("Run it?", err=True)
 
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import click
-
 from fairway.cli.amounts import count_text, nodes_text, pods_text
 from fairway.cli.main import NO
-from fairway.cli.output import Column, emit, is_structured
+from fairway.cli.output import Column, emit, is_structured, say
 from fairway.cli.run import live_errors
 
 if TYPE_CHECKING:
@@ -48,9 +46,9 @@ def show_queue(address: SchedulerAddress, kubeconfig: str | None, context: str |
     words = "leading" if status["leading"] else "standby"
     waiting = ", ".join(f"{count_text(number)} {place}" for place, number in status["queue"].items() if number)
     parts = [words, nodes_text(status["nodes"]), f"{pods_text(status['podsOnNodes'])} on nodes"]
-    click.echo(" · ".join([*parts, waiting or "nobody waits"]))
+    say(" · ".join([*parts, waiting or "nobody waits"]))
     if pods:
-        click.echo()
+        say()
         emit(pods, WAITING, output)
 
 
@@ -62,12 +60,12 @@ def explain_pod(address: SchedulerAddress, pod: str, kubeconfig: str | None, con
     if is_structured(output):
         emit(found.get("refused", []), REFUSED, output, found)
         return 0 if fits else NO
-    click.echo(_sentence(found))
+    say(_sentence(found))
     if found.get("refused"):
-        click.echo()
+        say()
         emit(found["refused"], REFUSED, output)
     if found.get("best"):
-        click.echo()
+        say()
         emit(found["best"], BEST, output)
     return 0 if fits else NO
 

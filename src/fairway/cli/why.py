@@ -18,7 +18,7 @@ import click
 from fairway.cli.help_text import Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
 from fairway.cli.main import FAILED, NO, USAGE, CommandError
-from fairway.cli.output import emit, is_structured, narrate, output_option
+from fairway.cli.output import emit, is_structured, narrate, output_option, say
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 
@@ -117,12 +117,12 @@ def why(
     if is_structured(output):
         emit(rows, COLUMNS, output, explanation.document(rows))
     elif node_name is not None:
-        click.echo("\n".join(node_lines(explanation, node_name)))
+        say("\n".join(node_lines(explanation, node_name)))
     else:
         every = all_nodes or output == "wide"
-        click.echo("\n".join(answer_lines(explanation, every)))
+        say("\n".join(answer_lines(explanation, every)))
         if every:
-            click.echo()
+            say()
             emit(rows, COLUMNS, "wide" if output == "wide" else "table")
         elif other := explanation.other_node():
             options = (trial_arguments(files, cluster_files, config, seed) + moment).lstrip()
