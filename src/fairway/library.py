@@ -19,6 +19,7 @@ from typing import Any
 from fairway import record
 from fairway.cli.main import CommandError
 from fairway.cli.run_answer import RunAnswer, answer
+from fairway.cycle.plugin_folders import FOLDERS
 from fairway.sim import simulate as simulation
 from fairway.sim.scenario import Scenario, decode_scenario
 from fairway.sim.scenario_fields import read_duration
@@ -37,6 +38,7 @@ class Run(record.Run):
         at: float | str | None = None,
         node: str | None = None,
         all_nodes: bool = False,
+        allow_plugins: bool = False,
     ) -> RunAnswer:
         """Why is this pod where it is, or nowhere, and what would fix it?
 
@@ -47,6 +49,7 @@ class Run(record.Run):
                 or the end of the run if it waits.
             node: Explain this node only.
             all_nodes: Give the reason, or the scores, of every node.
+            allow_plugins: Import plugins that the run names and that are not installed; they are code.
 
         Raises:
             RecordError: The run has no such pod, attempt, moment or node; the text says what there is.
@@ -56,7 +59,8 @@ class Run(record.Run):
         except ValueError as error:
             raise record.RecordError(f"{at!r} is not a time of a run; allowed: 90 (seconds), 15m, 1h30m") from error
         try:
-            return answer(self, pod, at=moment, attempt=attempt, node=node, all_nodes=all_nodes)
+            with FOLDERS.permission(allow_plugins):
+                return answer(self, pod, at=moment, attempt=attempt, node=node, all_nodes=all_nodes)
         except CommandError as error:
             raise record.RecordError(f"{error.message}; {error.hint}") from error
 
@@ -68,6 +72,7 @@ def simulate(
     seed: int | None = None,
     save: str | os.PathLike[str] | None = None,
     progress: simulation.Progress | None = None,
+    allow_plugins: bool = False,
 ) -> Run:
     """Run a scenario with one of its policies, and open what was recorded.
 
@@ -77,6 +82,7 @@ def simulate(
         seed: Instead of the scenario's.
         save: The file to keep the run in; without, it is gone with the `Run`.
         progress: Called now and then with how far it has come.
+        allow_plugins: Import plugins that lie beside a scenario of another folder than the current one; they are code.
 
     Raises:
         ScenarioError: What is wrong with the scenario, field by field.
@@ -85,12 +91,14 @@ def simulate(
     if isinstance(scenario, Mapping):
         scenario = decode_scenario(dict(scenario), "<scenario>")
     if save is not None:
-        simulation.simulate(scenario, record=save, profile=profile, seed=seed, progress=progress)
+        with FOLDERS.permission(allow_plugins):
+            simulation.simulate(scenario, record=save, profile=profile, seed=seed, progress=progress)
         return Run.open(save)
     folder = tempfile.mkdtemp(prefix="fairway-")
     try:
         path = Path(folder) / "run.duckdb"
-        simulation.simulate(scenario, record=path, profile=profile, seed=seed, progress=progress)
+        with FOLDERS.permission(allow_plugins):
+            simulation.simulate(scenario, record=path, profile=profile, seed=seed, progress=progress)
         run = Run.open(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -87,3 +87,21 @@ def test_progress_says_nothing_unless_somebody_watches(capsys: pytest.CaptureFix
 )
 def test_amounts_as_people_write_them(resource: str, amount: int, text: str) -> None:
     assert amount_text(resource, amount) == text
+
+
+HOSTILE = [{"pod": "a\x1b]0;title\x07", "reason": "=cmd|' /C calc'!A0", "count": -3}]
+HOSTILE_COLUMNS = (Column("pod", "POD"), Column("reason", "REASON"), Column("count", "COUNT"))
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "csv", "name", "json", "yaml"])
+def test_names_can_not_command_the_terminal(output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    emit(HOSTILE, HOSTILE_COLUMNS, output)
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\x07" not in out
+
+
+def test_text_in_csv_is_no_formula_and_numbers_stay_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    emit(HOSTILE, HOSTILE_COLUMNS, "csv")
+    _, row = csv.reader(io.StringIO(capsys.readouterr().out))
+    assert row[1:] == ["'=cmd|' /C calc'!A0", "-3"]

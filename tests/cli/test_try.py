@@ -312,7 +312,7 @@ def test_a_plugin_that_fails_is_named_and_no_answer_is_a_failure(folder: Folder)
         "profiles: [{plugins: {score: {enabled: [{name: 'failing_plugin_of_a_test:Failing'}]}}}]\n",
     )
     for command in ("try", "why p"):
-        printed = folder.attempt(NODES, [pod("p")], "--config", config, command=command)
+        printed = folder.attempt(NODES, [pod("p")], "--config", config, "--allow-plugins", command=command)
         assert printed.code == 1
         assert "failing_plugin_of_a_test:Failing: score() raised ZeroDivisionError" in printed.out + printed.err
         assert "Traceback" not in printed.out + printed.err

@@ -65,8 +65,10 @@ def test_the_scheduler_answers_those_who_may_ask(
     fairway = control_plane.start_fairway(flags=["--bind-address=0.0.0.0"])
     container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": "8"}}}
     api.create(make_pod("big", namespace, containers=[container]))
-    asked = ["--scheduler", fairway.url, "--kubeconfig"]
     admin = str(control_plane.kubeconfig("admin"))
+    assert main(["status", "--scheduler", fairway.url, "--kubeconfig", admin]) == 4  # its certificate is its own
+    assert "is not trusted" in capsys.readouterr().err
+    asked = ["--scheduler", fairway.url, "--insecure-skip-tls-verify", "--kubeconfig"]
 
     def waits() -> bool:
         assert main(["status", *asked, admin, "-o", "json"]) == 0

@@ -116,3 +116,25 @@ def test_what_is_asked_does_not_show_the_token() -> None:
 )
 def test_loopback_is_for_this_machines_names(host: str, allowed: bool) -> None:
     assert (ask(LoopbackAccess(), "/metrics", host=host) is None) is allowed
+
+
+def test_strangers_can_not_make_us_ask_without_end() -> None:
+    server, clock = ReviewServer(), VirtualClock()
+    access = DelegatedAccess(server, clock)
+    found = [ask(access, f"/path-{number}") for number in range(500)]
+    assert len(server.reviews) == 40
+    assert [refused.status for refused in found if refused is not None] == [403] * 40 + [429] * 460
+    clock.jump(1.0)
+    for number in range(500, 1000):
+        ask(access, f"/path-{number}")
+    assert len(server.reviews) == 60
+
+
+def test_those_who_were_let_in_lately_have_turns_of_their_own() -> None:
+    server, clock = ReviewServer({"viewer": {"/metrics"}}), VirtualClock()
+    access = DelegatedAccess(server, clock)
+    assert ask(access, "/metrics", "viewer-token") is None
+    clock.jump(60.0)  # what was answered is forgotten by now
+    for number in range(500):
+        ask(access, "/metrics", f"made-up-{number}")
+    assert ask(access, "/metrics", "viewer-token") is None

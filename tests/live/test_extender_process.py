@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
+from pathlib import Path
 
 import aiohttp
 import pytest
 
-from fairway.live.extender_process import AddressProblem, parse_address, run_extender
+from fairway.live.certificates import self_signed
+from fairway.live.extender_process import AddressProblem, UnusableFile, callers_of, parse_address, run_extender
+from fairway.live.extender_server import Callers
 from fairway.live.process import RunOptions
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.live_cluster import node, pod
@@ -17,7 +21,8 @@ from tests.live.live_cluster import node, pod
 @pytest.mark.parametrize(
     ("text", "address"),
     [
-        (":8888", ("0.0.0.0", 8888)),
+        (":8888", ("127.0.0.1", 8888)),
+        ("0.0.0.0:8888", ("0.0.0.0", 8888)),
         ("127.0.0.1:0", ("127.0.0.1", 0)),
         ("[::1]:8888", ("::1", 8888)),
         ("host.example:1", ("host.example", 1)),
@@ -91,3 +96,48 @@ def test_taken_port_is_a_clear_error() -> None:
         await api.stop()
 
     asyncio.run(story())
+
+
+CERTIFICATE, KEY = self_signed()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "scheduler.example"])
+def test_others_than_this_machine_are_not_answered_without_being_known(host: str) -> None:
+    with pytest.raises(AddressProblem, match="--client-ca-file"):
+        callers_of(RunOptions(), host)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
+def test_programs_of_this_machine_are(host: str) -> None:
+    assert callers_of(RunOptions(), host) == Callers(None, "")
+
+
+def test_others_show_a_certificate(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_bytes(CERTIFICATE)
+    callers = callers_of(RunOptions(client_ca_file=str(tmp_path / "ca.crt")), "0.0.0.0")
+    assert callers.tls is not None
+    assert callers.tls.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_or_send_a_token_over_tls(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("a-token-that-is-long\n")
+    callers = callers_of(RunOptions(token_file=str(tmp_path / "token")), "0.0.0.0")
+    assert callers.tls is not None
+    assert callers.token == "a-token-that-is-long"
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"", b"short", b"\xff\xfe" * 20], ids=["missing", "empty", "short", "binary"]
+)
+def test_an_unusable_token_is_said(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "token"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UnusableFile, match="--token-file"):
+        callers_of(RunOptions(token_file=str(path)), "127.0.0.1")
+
+
+def test_an_unusable_authority_is_said(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_text("nothing")
+    with pytest.raises(UnusableFile, match="--client-ca-file"):
+        callers_of(RunOptions(client_ca_file=str(tmp_path / "ca.crt")), "0.0.0.0")

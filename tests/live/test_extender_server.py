@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 from typing import Any
 
 import aiohttp
@@ -10,7 +12,7 @@ import pytest
 
 from fairway.cluster import Cluster
 from fairway.cycle import Victims
-from fairway.live.extender_server import ExtenderServer
+from fairway.live.extender_server import Callers, ExtenderServer
 from fairway.live.extender_wire import filter_args, preemption_args
 from fairway.model import Node, Pod
 from fairway.plugin import Plugin
@@ -30,14 +32,17 @@ def ask(path: str, body: Any, what: Cluster | None = None, *plugins: str | type[
     async def story() -> tuple[int, Any]:
         chosen = plugins or ("TaintToleration", "NodeResourcesFit")
         made = profile(what or busy(), *chosen)
-        runner = await ExtenderServer({"default-scheduler": made}).start("127.0.0.1", 0)
-        url = f"http://127.0.0.1:{runner.addresses[0][1]}{path}"
+        server = ExtenderServer({"default-scheduler": made})
+        url = f"http://127.0.0.1:{await server.start('127.0.0.1', 0)}{path}"
         try:
-            async with aiohttp.ClientSession() as session, session.post(url, json=body) as answer:
+            async with (
+                aiohttp.ClientSession() as session,
+                session.post(url, data=io.BytesIO(json.dumps(body).encode())) as answer,
+            ):
                 found = await answer.json() if answer.content_type == "application/json" else await answer.text()
                 return answer.status, found
         finally:
-            await runner.cleanup()
+            await server.stop()
 
     return asyncio.run(story())
 
@@ -126,8 +131,81 @@ def test_broken_plugin_is_an_error_kube_scheduler_understands() -> None:
     assert "oops" in found["Error"]
 
 
-@pytest.mark.parametrize("body", [{}, {"Pod": 3}, {"Pod": {"spec": {"priority": "high"}}}, []])
-def test_nonsense_is_refused_with_words(body: Any) -> None:
-    status, found = ask("/filter", body)
-    assert (status, found["Error"].startswith("fairway: ")) == (200, True)
-    assert ask("/prioritize", body)[0] == 500
+NONSENSE: dict[str, Any] = {
+    "no pod": {},
+    "pod is a number": {"Pod": 3},
+    "field of another type": {"Pod": {"spec": {"priority": "high"}}},
+    "not an object": [],
+    "names are numbers": {"Pod": {}, "NodeNames": [1, 2]},
+    "names are a text": {"Pod": {}, "NodeNames": "a"},
+    "nodes are a text": {"Pod": {}, "Nodes": "a"},
+    "items are numbers": {"Pod": {}, "Nodes": {"items": [1]}},
+    "node without a name": {"Pod": {}, "Nodes": {"items": [{"metadata": {}}]}},
+    "node with a number for a name": {"Pod": {}, "Nodes": {"items": [{"metadata": {"name": 3}}]}},
+    "huge pod": {"Pod": {"metadata": {"annotations": {"a": "x" * (3 << 20)}}}},
+}
+
+
+@pytest.mark.parametrize("path", ["/filter", "/prioritize"])
+@pytest.mark.parametrize("body", NONSENSE.values(), ids=NONSENSE)
+def test_nonsense_is_a_400_with_words(body: Any, path: str) -> None:
+    status, found = ask(path, body)
+    assert status == 400
+    assert found.startswith("fairway: ")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"Pod": {}, "NodeNameToMetaVictims": 3},
+        {"Pod": {}, "NodeNameToMetaVictims": {"a": 3}},
+        {"Pod": {}, "NodeNameToMetaVictims": {"a": {"Pods": 3}}},
+        {"Pod": {}, "NodeNameToMetaVictims": {"a": {"Pods": [3]}}},
+        {"Pod": {}, "NodeNameToMetaVictims": {"a": {"NumPDBViolations": "many"}}},
+        {"NodeNameToMetaVictims": {}},
+    ],
+)
+def test_nonsense_about_victims_is_a_400_with_words(body: Any) -> None:
+    status, found = ask("/preempt", body)
+    assert (status, found.startswith("fairway: ")) == (400, True)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000], ids=["empty", "cut", "binary", "deep"])
+def test_what_is_no_json_is_a_400(body: bytes) -> None:
+    async def story() -> tuple[int, str]:
+        server = ExtenderServer({"default-scheduler": profile(busy(), "NodeResourcesFit")})
+        url = f"http://127.0.0.1:{await server.start('127.0.0.1', 0)}/filter"
+        try:
+            async with aiohttp.ClientSession() as session, session.post(url, data=body) as answer:
+                return answer.status, await answer.text()
+        finally:
+            await server.stop()
+
+    status, text = asyncio.run(story())
+    assert (status, text.startswith("fairway: ")) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"), [(None, 401), ("Bearer wrong", 401), ("Bearer é", 401), ("Bearer the-right-one", 200)]
+)
+def test_where_a_token_is_wanted_nobody_is_answered_without(sent: str | None, status: int) -> None:
+    async def story() -> int:
+        server = ExtenderServer({"default-scheduler": profile(busy(), "NodeResourcesFit")})
+        port = await server.start("127.0.0.1", 0, Callers(token="the-right-one"))
+        headers = {} if sent is None else {"Authorization": sent}
+        body = filter_args(wanting("2"), nodes(), names_only=True)
+        try:
+            async with (
+                aiohttp.ClientSession() as session,
+                session.post(f"http://127.0.0.1:{port}/filter", json=body, headers=headers) as answer,
+            ):
+                return answer.status
+        finally:
+            await server.stop()
+
+    assert asyncio.run(story()) == status
+
+
+def test_a_body_that_is_too_large_is_refused() -> None:
+    status, _ = ask("/filter", {"Pod": {}, "NodeNames": ["x" * 1_000_000] * 17})
+    assert status == 413

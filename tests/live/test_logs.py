@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import io
 import logging
+import time
 from collections.abc import Iterator
 
 import msgspec
 import pytest
 
-from fairway.live.logs import redact, set_up
+from fairway.live.logs import PlainFormatter, redact, set_up
 
 JWT = "eyJhbGciOiJSUzI1NiIsImtpZCI6IngifQ.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6YTpiIn0.c2lnbmF0dXJlLXNpZ25hdHVyZQ"
 
@@ -92,3 +93,31 @@ def test_fields_are_blacked_out_too(stream: io.StringIO) -> None:
     logging.getLogger("x").info("asked", extra={"header": f"Bearer {JWT}", "about": {"token": "abc123"}})
     assert JWT not in stream.getvalue()
     assert "abc123" not in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "eyJ-" * 200_000,
+        "-----BEGIN " * 100_000,
+        "-----BEGIN " + "PRIVATE " * 100_000,
+        "bearer " * 100_000,
+        "token" + " " * 500_000,
+        "token: " * 100_000,
+        'token="' + "a" * 500_000,
+        "://a:" * 100_000,
+        "://" + "a" * 500_000,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_redacting_takes_no_longer_than_reading(text: str) -> None:
+    """Each of these would take minutes if every place of the text were looked at from every other."""
+    begun = time.process_time()
+    redact(text)
+    assert time.process_time() - begun < 10
+
+
+def test_plain_lines_show_what_would_move_the_cursor() -> None:
+    record = logging.makeLogRecord({"msg": "pod %s", "args": ("a\x1b[2Jb\nINFO faked",), "levelname": "INFO"})
+    line = PlainFormatter().format(record)
+    assert r"a\x1b[2Jb\nINFO faked" in line

@@ -19,7 +19,7 @@ from fairway.cli.compare_options import change_options
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.main import NO, CommandError
 from fairway.cli.order_options import Wanted, is_order_scenario, order_options, refuse_order_options, refuse_others
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress, say
 
 if TYPE_CHECKING:
     from fairway.cli.compare_gate import Gate
@@ -195,13 +195,13 @@ def _compare(policies: Sequence[Policy], gates: Sequence[Gate], html: str | None
         Path(html).write_text(report_html(comparison, parted, failures), encoding="utf-8")
     if output in ("table", "wide"):
         for line in comparison_lines(comparison, shown_rows(comparison, everything=output == "wide")):
-            click.echo(line)
+            say(line)
         for parting in parted:
             hint = ""
             if parting.pod is not None and is_kept and parting.seed is not None:
                 other = next(policy for policy in policies if policy.name == parting.policy)
                 hint = f" → fairway why {parting.pod} --run {shlex.quote(other.paths[parting.seed])}"
-            click.echo(parting.sentence(comparison.first.name) + hint)
+            say(parting.sentence(comparison.first.name) + hint)
     else:
         document = comparison_document(comparison)
         if not is_kept:

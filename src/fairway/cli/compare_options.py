@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fairway.cli.main import CommandError
+from fairway.cli.plugin_options import allow_plugins_option
 
 if TYPE_CHECKING:
     from fairway.sim.scenario import Scenario
@@ -38,6 +39,7 @@ OPTIONS = (
     click.option("--until", metavar="TIME", help="Stop at that virtual time, such as 12h."),
     click.option("--strict", is_flag=True, help="Input that makes no sense is an error, not skipped."),
     click.option("--plugin-times", is_flag=True, help="Measure what each plugin takes, for status --plugins; slower."),
+    allow_plugins_option,
 )
 
 
@@ -50,7 +52,9 @@ def change_options(command: F) -> F:
 
 def change_words(changes: Mapping[str, Any]) -> str:
     """The options as they were given, to be shown in a hint; each with a space before it."""
-    words = []
+    from fairway.cycle.plugin_folders import FOLDERS
+
+    words = ["--allow-plugins"] if FOLDERS.allows_all else []
     for name, value in changes.items():
         option = f"--{name.replace('_', '-')}"
         if value is True:
@@ -100,8 +104,15 @@ def read_scenario(
         raise click.UsageError(str(error)) from error  # about an option, not about a file
 
 
-def with_policies(scenario: Scenario, wanted: Sequence[str]) -> tuple[Scenario, list[str]]:
-    """The scenario with policies from files among its profiles, and the names of those wanted."""
+def with_policies(scenario: Scenario, wanted: Sequence[str], *, is_run: bool = True) -> tuple[Scenario, list[str]]:
+    """The scenario with policies from files among its profiles, and the names of those wanted.
+
+    What is not going to run is only read: its plugins are not imported.
+    """
+    from fairway.cycle.plugin_entry import NamesOnly
+    from fairway.plugins.registry import REGISTRY
+
+    registry = REGISTRY if is_run else NamesOnly(REGISTRY)
     names = []
     for text in wanted:
         name = text
@@ -117,7 +128,7 @@ def with_policies(scenario: Scenario, wanted: Sequence[str]) -> tuple[Scenario, 
     if doubles:
         raise click.UsageError(f"--profile {', '.join(sorted(doubles))} is given twice")
     for name in names:
-        scenario.configurations(name)  # whatever is wrong is told before anything runs
+        scenario.configurations(name, registry)  # whatever is wrong is told before anything runs
     return scenario, names
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress, say
 
 if TYPE_CHECKING:
     from fairway.cli.corpus import CaseLine
@@ -176,11 +176,11 @@ def _details(results: Iterable[CaseResult], show: int) -> list[dict[str, Any]]:
 
 def _narrate(results: Sequence[CaseResult], show: int) -> None:
     for detail in _details(results, show):
-        click.echo(f"\n{detail['case']}, pod {detail['pod']} ({detail['source']})")
+        say(f"\n{detail['case']}, pod {detail['pod']} ({detail['source']})")
         for difference in detail["differences"]:
-            click.echo(f"  {difference['field']}")
-            click.echo(f"    expected  {difference['expected']}")
-            click.echo(f"    got       {difference['got']}")
+            say(f"  {difference['field']}")
+            say(f"    expected  {difference['expected']}")
+            say(f"    got       {difference['got']}")
     number = sum(len(result.mismatches) for result in results)
     if number > show:
         narrate(f"→ --show {min(number, 10)} prints the first mismatches in detail")

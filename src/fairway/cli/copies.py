@@ -11,12 +11,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import click
-
 from fairway.cli.controllers import MAX_PODS, Wanted
 from fairway.cli.funnel import Step, funnel_document, funnel_lines
 from fairway.cli.main import NO
-from fairway.cli.output import Column, emit, is_structured, narrate, progress
+from fairway.cli.output import Column, emit, is_structured, narrate, progress, say
 from fairway.cli.trial import Trial, Verdict
 
 __all__ = ["Copies", "count_copies", "print_copies"]
@@ -88,11 +86,11 @@ def print_copies(trial: Trial, copies: int, output: str) -> int:
     if not is_structured(output):
         for one in results:
             if one.last is not None:
-                click.echo(f"\n{one.wanted.title}, copy {one.num_fit + 1}: {one.last.message}")
+                say(f"\n{one.wanted.title}, copy {one.num_fit + 1}: {one.last.message}")
                 if one.last.funnel:
-                    click.echo("\n".join(funnel_lines(one.last.funnel, trial.manifests.num_nodes)))
+                    say("\n".join(funnel_lines(one.last.funnel, trial.manifests.num_nodes)))
                 if one.evicts:
-                    click.echo(f"  it would fit after evicting {', '.join(one.evicts)}")
+                    say(f"  it would fit after evicting {', '.join(one.evicts)}")
     enough = copies or 1
     return 0 if all(one.num_fit >= enough for one in results) else NO
 

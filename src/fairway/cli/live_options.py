@@ -2,6 +2,7 @@
 
 In: nothing. Out: a decorator for click commands; the value arrives as `live`, a `LiveCluster`, or None if no live
 cluster is meant. `--live` means the current context of the kubeconfig; naming a context or a kubeconfig implies it.
+And those of asking a running scheduler: where it is, and how its certificate is checked.
 Used by `why`, `try` and `status`.
 """
 
@@ -14,7 +15,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-__all__ = ["LiveCluster", "live_options", "refuse_live", "scheduler_option"]
+from fairway.cli.output import narrate
+
+__all__ = ["LiveCluster", "live_options", "refuse_live", "scheduler_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,9 +36,53 @@ class LiveCluster(NamedTuple):
         return shlex.join(words or ["--live"])
 
 
-scheduler_option = click.option(
-    "--scheduler", metavar="URL", help="Ask this running scheduler itself, such as https://localhost:10259."
-)
+def scheduler_options(command: F) -> F:
+    """Add the options of asking a running scheduler; the value arrives as `scheduler`, a `SchedulerAddress` or None."""
+
+    @functools.wraps(command)
+    def with_scheduler(
+        *args: Any,
+        scheduler: str | None,
+        certificate_authority: str | None,
+        certificate_fingerprint: str | None,
+        insecure_skip_tls_verify: bool,
+        **rest: Any,
+    ) -> Any:
+        ways = {
+            "--certificate-authority": certificate_authority,
+            "--certificate-fingerprint": certificate_fingerprint,
+            "--insecure-skip-tls-verify": insecure_skip_tls_verify,
+        }
+        given = [name for name, value in ways.items() if value]
+        if scheduler is None:
+            if given:
+                raise click.UsageError(f"{given[0]} is about --scheduler, which is not given")
+            return command(*args, scheduler=None, **rest)
+        if len(given) > 1:
+            raise click.UsageError(f"{given[0]} and {given[1]} exclude each other")
+        from fairway.live.scheduler_client import SchedulerAddress
+
+        if insecure_skip_tls_verify:
+            narrate(f"warning: whoever answers at {scheduler} sees your token: its certificate is not checked")
+        address = SchedulerAddress(scheduler, certificate_authority, certificate_fingerprint, insecure_skip_tls_verify)
+        return command(*args, scheduler=address, **rest)
+
+    options = (
+        click.option(
+            "--scheduler", metavar="URL", help="Ask this running scheduler itself, such as https://localhost:10259."
+        ),
+        click.option(
+            "--certificate-authority", metavar="FILE", help="Who may have signed the scheduler's certificate."
+        ),
+        click.option(
+            "--certificate-fingerprint", metavar="SHA256", help="Of the scheduler's certificate, from its log."
+        ),
+        click.option("--insecure-skip-tls-verify", is_flag=True, help="Do not check the scheduler's certificate."),
+    )
+    made: Any = with_scheduler
+    for option in reversed(options):
+        made = option(made)
+    return made  # type: ignore[no-any-return]
 
 
 def live_options(command: F) -> F:

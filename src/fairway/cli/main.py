@@ -17,6 +17,7 @@ import click
 
 from fairway import __version__
 from fairway.cli.help_text import CONTEXT, ExamplesFirst
+from fairway.cli.output import say
 
 __all__ = ["CommandError", "fairway", "main"]
 
@@ -137,8 +138,8 @@ def _report_click(error: click.ClickException) -> int:
     hint = getattr(error, "hint", "")
     if isinstance(error, click.UsageError) and error.ctx is not None:
         _complain(error.format_message())
-        click.echo(error.ctx.get_usage().replace("Usage:", "usage:", 1), err=True)
-        click.echo(f"→ {error.ctx.command_path} --help", err=True)
+        say(error.ctx.get_usage().replace("Usage:", "usage:", 1), err=True)
+        say(f"→ {error.ctx.command_path} --help", err=True)
     else:
         _complain(error.format_message(), hint)
     return error.exit_code
@@ -208,8 +209,8 @@ def _decode_hint(error: Any) -> str:
 
 def _complain(what: str, hint: str = "") -> None:
     first, *others = what.splitlines() or [""]
-    click.echo(f"error: {first}", err=True)
+    say(f"error: {first}", err=True)
     for line in others:
-        click.echo(f"       {line}", err=True)
+        say(f"       {line}", err=True)
     if hint:
-        click.echo(f"→ {hint}", err=True)
+        say(f"→ {hint}", err=True)

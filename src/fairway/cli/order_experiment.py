@@ -13,8 +13,6 @@ from pathlib import Path
 from time import process_time  # what a run takes is told; it decides nothing
 from typing import Any, Final, NamedTuple
 
-import click
-
 from fairway.cli.compare_options import num_cpus
 from fairway.cli.openb_check import cost
 from fairway.cli.openb_expected import Expected, read_expected
@@ -22,7 +20,7 @@ from fairway.cli.order_jobs import run_all
 from fairway.cli.order_options import Wanted
 from fairway.cli.order_results import Results, write_tables
 from fairway.cli.order_store import StoredRun, fingerprint, read_run, remove_leftovers, run_path, write_run
-from fairway.cli.output import Column, emit, is_structured, narrate, progress
+from fairway.cli.output import Column, emit, is_structured, narrate, progress, say
 from fairway.cluster.typical_pods import TypicalPods
 from fairway.sim.defragment import defragment
 from fairway.sim.openb_data import OpenbData
@@ -211,8 +209,8 @@ def _document(results: Results, scenario: OrderScenario) -> dict[str, Any]:
 
 def _narrate(results: Results, folder: Path, page: Path) -> None:
     seeds = "one seed" if results.num_seeds == 1 else f"mean ± standard deviation over {results.num_seeds} seeds"
-    click.echo()
-    click.echo(f"Unallocated GPU, % of all, when pods have asked for {results.load} %; {seeds}.")
+    say()
+    say(f"Unallocated GPU, % of all, when pods have asked for {results.load} %; {seeds}.")
     taken = sum(run.seconds for run in results.runs.values())
     each = f"{taken / len(results.runs):.1f} s of CPU each"
     narrate(f"{len(results.runs)} runs, {each}; tables and figures: {folder}; report: {page}")

@@ -17,7 +17,9 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-__all__ = ["FORMATS", "Column", "emit", "is_structured", "narrate", "output_option", "plain_table", "progress"]
+from fairway.words import safe_cell, visible
+
+__all__ = ["FORMATS", "Column", "emit", "is_structured", "narrate", "output_option", "plain_table", "progress", "say"]
 
 FORMATS: Final = ("table", "wide", "json", "yaml", "csv", "name")
 
@@ -55,23 +57,28 @@ def emit(
     the first column's unless said otherwise.
     """
     if output in {"json", "yaml"}:
-        click.echo(_encoded(list(rows) if document is None else document, output))
+        say(_encoded(list(rows) if document is None else document, output))
     elif output == "csv":
-        click.echo(_csv(rows, columns), nl=False)
+        say(_csv(rows, columns), nl=False)
     elif output == "name":
         for row in rows:
-            click.echo(_text(row.get(name or columns[0].key)))
+            say(_text(row.get(name or columns[0].key)))
     else:
         shown = [column for column in columns if output == "wide" or not column.wide]
         if sys.stdout.isatty():
             _print_styled(rows, shown)
         else:
-            click.echo(plain_table(rows, shown), nl=False)
+            say(plain_table(rows, shown), nl=False)
+
+
+def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print text, whoever wrote it: what would move the cursor or hide is shown, not done."""
+    click.echo(visible(text), err=err, nl=nl)
 
 
 def narrate(text: str) -> None:
     """Tell the user something that is not data."""
-    click.echo(text, err=True)
+    say(text, err=True)
 
 
 def plain_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> str:
@@ -116,7 +123,7 @@ def _text(value: Any) -> str:
         return f"{value:,.1f}".replace(",", " ") if abs(value) >= 100 else f"{value:.3g}"
     if isinstance(value, list | tuple):
         return ", ".join(map(_text, value))
-    return str(value)
+    return visible(str(value), one_line=True)
 
 
 def _encoded(document: Any, output: str) -> str:
@@ -133,9 +140,14 @@ def _csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(column.key for column in columns)
     for row in rows:
-        values = (row.get(column.key) for column in columns)
-        writer.writerow(" ".join(map(str, value)) if isinstance(value, list | tuple) else value for value in values)
+        writer.writerow(_cell(row.get(column.key)) for column in columns)
     return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        value = " ".join(map(str, value))
+    return safe_cell(visible(value, one_line=True)) if isinstance(value, str) else value
 
 
 def _print_styled(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> None:

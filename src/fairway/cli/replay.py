@@ -12,11 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from fairway.cli.amounts import count_text
 from fairway.cli.main import NO, CommandError
-from fairway.cli.output import Column, emit, is_structured, narrate
+from fairway.cli.output import Column, emit, is_structured, narrate, say
 
 if TYPE_CHECKING:
     from fairway.record import Run
@@ -31,14 +29,12 @@ def replay(path: str, output: str) -> int:
     """Run it again and compare; returns the exit code."""
     from fairway import __version__
     from fairway.cli.compare_jobs import Job, run_jobs
-    from fairway.cli.trial import add_plugin_folders
     from fairway.record import Run
     from fairway.record.difference import first_unlike_row
     from fairway.sim.scenario import decode_scenario
 
     with Run.open(path) as recorded, tempfile.TemporaryDirectory(prefix="fairway-") as folder:
         _check(recorded, path)
-        add_plugin_folders()
         # The policy that was used is the first scheduler's own by now; others, one of its name among them, are not.
         spec = {**recorded.scenario["spec"], "profiles": {}}
         scenario = decode_scenario({**recorded.scenario, "spec": spec}, f"{path}, scenario")
@@ -52,9 +48,9 @@ def replay(path: str, output: str) -> int:
         rows = {"recorded": found.first, "replayed": found.second} if found is not None else {}
         emit([row], COLUMNS, output, document={**row, "decisions": num_decisions, "pods": num_pods, **rows})
     elif found is None:
-        click.echo(f"the same: {count_text(num_decisions)} decisions and {count_text(num_pods)} pods, row by row")
+        say(f"the same: {count_text(num_decisions)} decisions and {count_text(num_pods)} pods, row by row")
     else:
-        click.echo("\n".join(_difference_lines(found)))
+        say("\n".join(_difference_lines(found)))
         if recorded.meta.get("fairway_version") != __version__:
             narrate(f"note: it was recorded by Fairway {recorded.meta.get('fairway_version')}, this is {__version__}")
         if found.table == "decisions" and found.first is not None:

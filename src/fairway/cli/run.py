@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.plugin_options import allow_plugins_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -69,7 +70,8 @@ DURATION = GoDuration()
 @click.option("--context", metavar="NAME", help="Of the kubeconfig.  [default: its current one]")
 @click.option("--master", metavar="URL", help="The API server's address, if not the kubeconfig's.")
 @click.option("--secure-port", type=click.IntRange(0, 65535), default=10259, show_default=True, help="0: no server.")
-@click.option("--bind-address", default="0.0.0.0", show_default=True, help="A loopback address needs no tokens.")
+@click.option("--bind-address", default="0.0.0.0", show_default=True, help="Where to listen.")
+@click.option("--trust-loopback", is_flag=True, help="On a loopback --bind-address, answer without asking for a token.")
 @click.option("--tls-cert-file", metavar="FILE", default="", help="To serve with.  [default: self-signed]")
 @click.option("--tls-private-key-file", metavar="FILE", default="", help="Its key.")
 @click.option("--kube-api-qps", type=float, default=0.0, help="Requests a second at most.  [default: no limit]")
@@ -91,6 +93,9 @@ DURATION = GoDuration()
 @click.option("--shadow", is_flag=True, help="Bind nothing; log where the cluster's own scheduler decides otherwise.")
 @click.option("--record", metavar="RUN", help="Write everything that happens into this run.")
 @click.option("--extender", metavar="HOST:PORT", help="Only advise a stock kube-scheduler, as its extender.")
+@click.option("--client-ca-file", metavar="FILE", default="", help="With --extender: callers show a certificate of it.")
+@click.option("--token-file", metavar="FILE", default="", help="With --extender: callers send the token in it.")
+@allow_plugins_option
 @click.option("--authentication-kubeconfig", expose_value=False, hidden=True)  # kube-scheduler's; we have one
 @click.option("--authorization-kubeconfig", expose_value=False, hidden=True)
 def run(
@@ -113,6 +118,8 @@ def run(
         raise CommandError(
             "--config and --scheduler-name were both given", "name the scheduler in the configuration's profile", 2
         )
+    if extender is None and (options["client_ca_file"] or options["token_file"]):
+        raise CommandError("--client-ca-file and --token-file are for --extender", "leave them out", 2)
     logs.set_up("json" if logging_format == "json" else "text", logging.DEBUG if verbosity else logging.INFO)
     elected = {
         name.removeprefix("leader_elect_") if name != "leader_elect" else name: value

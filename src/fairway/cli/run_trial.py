@@ -20,7 +20,7 @@ from fairway.cli.manifest_files import load_manifests
 from fairway.cli.manifests import Manifests
 from fairway.cli.run_moment import Moment, objects_seen
 from fairway.cli.run_options import check_time, time_text
-from fairway.cli.trial import Trial, Verdict, add_plugin_folders, read_configuration
+from fairway.cli.trial import Trial, Verdict, read_configuration
 from fairway.cycle import Configuration
 from fairway.model import Loaded, Node, Pod, Source
 from fairway.record import Run
@@ -98,7 +98,6 @@ def files_trial(run: Run, at: float, files: Sequence[str], config: str | None, s
 
 
 def _plans(run: Run) -> list[SchedulerPlan]:
-    add_plugin_folders()
     return decode_scenario(run.scenario, str(run.path)).configurations()
 
 

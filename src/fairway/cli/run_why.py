@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import shlex
 
-import click
-
 from fairway.cli.explanation import COLUMNS
 from fairway.cli.main import FAILED, NO
-from fairway.cli.output import emit, is_structured, narrate
+from fairway.cli.output import emit, is_structured, narrate, say
 from fairway.cli.run_answer import RunAnswer, answer
 from fairway.cli.run_options import time_text
 from fairway.record import Run
@@ -37,9 +35,9 @@ def explain_run(
     if is_structured(output):
         emit(found.rows(), COLUMNS, output, found.document())
     else:
-        click.echo("\n".join(found.lines()))
+        say("\n".join(found.lines()))
         if every and node_name is None:
-            click.echo()
+            say()
             emit(found.rows(), COLUMNS, output)
         other = found.explanation.other_node()
         if other is not None and node_name is None and not every:

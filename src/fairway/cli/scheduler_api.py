@@ -1,26 +1,25 @@
 """What a running `fairway run` says itself, for `why` and `status`: its queue, and its view of a pod.
 
 In: the scheduler's address, and a kubeconfig for the token. Out: printed answers; exit code 0 if the pod has, or would
-get, a node, 3 if not. On a loopback address (as through `kubectl port-forward`) the certificate is not checked: it is
-usually self-signed. Raises `CommandError` when the scheduler can not be reached or does not let us.
+get, a node, 3 if not. `live.scheduler_client` sees to it that the token goes to no one else. Raises `CommandError` when
+the scheduler can not be reached or does not let us.
 """
 
 from __future__ import annotations
 
-import ssl
-from typing import Any
-from urllib.parse import quote, urlsplit
-
-import click
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from fairway.cli.amounts import count_text, nodes_text, pods_text
-from fairway.cli.main import NO, UNREACHABLE, CommandError
-from fairway.cli.output import Column, emit, is_structured
+from fairway.cli.main import NO
+from fairway.cli.output import Column, emit, is_structured, say
 from fairway.cli.run import live_errors
+
+if TYPE_CHECKING:
+    from fairway.live.scheduler_client import SchedulerAddress
 
 __all__ = ["explain_pod", "show_queue"]
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 WAITING = (
     Column("pod", "POD"),
     Column("place", "PLACE"),
@@ -37,36 +36,36 @@ REFUSED = (
 BEST = (Column("node", "NODE"), Column("total", "TOTAL", right=True))
 
 
-def show_queue(url: str, kubeconfig: str | None, context: str | None, output: str) -> None:
+def show_queue(address: SchedulerAddress, kubeconfig: str | None, context: str | None, output: str) -> None:
     """Print how the scheduler is, and who waits."""
-    status = _ask(url, "/fairway/v1/status", kubeconfig, context)
-    pods = _ask(url, "/fairway/v1/queue", kubeconfig, context)["pods"]
+    status = _ask(address, "/fairway/v1/status", kubeconfig, context)
+    pods = _ask(address, "/fairway/v1/queue", kubeconfig, context)["pods"]
     if is_structured(output):
         emit(pods, WAITING, output, status | {"waiting": pods})
         return
     words = "leading" if status["leading"] else "standby"
     waiting = ", ".join(f"{count_text(number)} {place}" for place, number in status["queue"].items() if number)
     parts = [words, nodes_text(status["nodes"]), f"{pods_text(status['podsOnNodes'])} on nodes"]
-    click.echo(" · ".join([*parts, waiting or "nobody waits"]))
+    say(" · ".join([*parts, waiting or "nobody waits"]))
     if pods:
-        click.echo()
+        say()
         emit(pods, WAITING, output)
 
 
-def explain_pod(url: str, pod: str, kubeconfig: str | None, context: str | None, output: str) -> int:
+def explain_pod(address: SchedulerAddress, pod: str, kubeconfig: str | None, context: str | None, output: str) -> int:
     """Print what the scheduler says about a pod."""
     name = pod if "/" in pod else f"default/{pod}"
-    found = _ask(url, f"/fairway/v1/why?pod={quote(name)}", kubeconfig, context)
+    found = _ask(address, f"/fairway/v1/why?pod={quote(name)}", kubeconfig, context)
     fits = bool(found["node"] or found.get("feasible"))
     if is_structured(output):
         emit(found.get("refused", []), REFUSED, output, found)
         return 0 if fits else NO
-    click.echo(_sentence(found))
+    say(_sentence(found))
     if found.get("refused"):
-        click.echo()
+        say()
         emit(found["refused"], REFUSED, output)
     if found.get("best"):
-        click.echo()
+        say()
         emit(found["best"], BEST, output)
     return 0 if fits else NO
 
@@ -82,41 +81,22 @@ def _sentence(found: dict[str, Any]) -> str:
     return f"{words} · {fits if found['feasible'] else found['message'] or 'fits nowhere'}"
 
 
-def _ask(url: str, path: str, kubeconfig: str | None, context: str | None) -> dict[str, Any]:
+def _ask(address: SchedulerAddress, path: str, kubeconfig: str | None, context: str | None) -> dict[str, Any]:
     """One question; our token goes along, if the kubeconfig has one."""
-    return live_errors(_asked(url.rstrip("/"), path, kubeconfig, context))
+    return live_errors(_asked(address, path, kubeconfig, context))
 
 
-async def _asked(url: str, path: str, kubeconfig: str | None, context: str | None) -> dict[str, Any]:
-    import aiohttp
-
+async def _asked(address: SchedulerAddress, path: str, kubeconfig: str | None, context: str | None) -> dict[str, Any]:
     from fairway.live.clock import SystemClock
     from fairway.live.credentials import Credentials
-    from fairway.live.problems import NoKubeconfig, status_message
+    from fairway.live.problems import NoKubeconfig
+    from fairway.live.scheduler_client import ask
 
-    headers = {}
+    address.check()  # before an exec plugin is asked for a token in vain
+    token = None
     try:
         token = await (await Credentials.load(kubeconfig, context, None, SystemClock())).header()
-        headers = {"Authorization": token} if token else {}
     except NoKubeconfig:
         if kubeconfig is not None:
             raise
-    trusted = ssl.create_default_context()
-    if urlsplit(url).hostname in LOOPBACK:
-        trusted.check_hostname, trusted.verify_mode = False, ssl.CERT_NONE
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session,
-            session.get(f"{url}{path}", headers=headers, ssl=trusted) as answer,
-        ):
-            body = await answer.read()
-            if answer.status == 200:
-                found: dict[str, Any] = await answer.json()
-                return found
-    except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        hint = "is it running? kubectl port-forward makes it reachable here"
-        raise CommandError(f"the scheduler at {url} can not be reached\n{error}", hint, UNREACHABLE) from None
-    hint = "the kubeconfig's user needs the right to get the path /fairway/v1/*"
-    if answer.status == 404:
-        raise CommandError(status_message(body) or "not found", "kubectl get pods -A lists the pods there are", 2)
-    raise CommandError(f"the scheduler answers {answer.status}: {status_message(body)}", hint, UNREACHABLE)
+    return await ask(address, path, token)

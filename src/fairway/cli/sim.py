@@ -16,7 +16,7 @@ import click
 
 from fairway.cli.compare_options import change_options, change_words
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, say
 
 if TYPE_CHECKING:
     from fairway.cli.compare_jobs import Finished
@@ -85,7 +85,7 @@ def sim(
     from fairway.cli.compare_options import num_cpus, read_scenario, run_path, with_policies
 
     wanted = read_scenario(scenario, **changes)
-    wanted, names = with_policies(wanted, profiles or ("default",))
+    wanted, names = with_policies(wanted, profiles or ("default",), is_run=not print_scenario)
     if print_scenario:
         _print_scenario(wanted, names, output)
         return 0
@@ -126,7 +126,7 @@ def _print_scenario(scenario: Scenario, names: Sequence[str], output: str) -> No
     if output == "json":
         emit([], (), "json", document=whole.as_dict())
     else:
-        click.echo(to_yaml(whole), nl=False)
+        say(to_yaml(whole), nl=False)
 
 
 def check_place(paths: Any) -> None:
@@ -168,7 +168,7 @@ def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> 
         left = max((len(title) for title, _ in lines), default=0) + 3
         right = max((len(value) for _, value in lines), default=0)
         for title, value in lines:
-            click.echo(f"{title.ljust(left)}{value.rjust(right)}")
+            say(f"{title.ljust(left)}{value.rjust(right)}")
         return
     document = {
         "scenario": scenario.name,

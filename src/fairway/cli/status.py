@@ -15,12 +15,13 @@ import click
 
 from fairway.cli.amounts import amount_text, count_text, nodes_text, pods_text
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_option
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, plain_table
+from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, plain_table, say
 from fairway.cli.run_options import at_option, check_time, length_text, run_option, time_text
 
 if TYPE_CHECKING:
     from fairway.cli.run_status import NodeLoad, ResourceLoad, Status
+    from fairway.live.scheduler_client import SchedulerAddress
     from fairway.record import Run
 
 __all__ = ["status"]
@@ -67,7 +68,7 @@ WAITING_COLUMNS = (
 @run_option
 @at_option
 @live_options
-@scheduler_option
+@scheduler_options
 @click.option("--nodes", "by_node", is_flag=True, help="Every node.")
 @click.option("--by", "label", metavar="LABEL", help="The nodes of each value of this label together.")
 @click.option("--plugins", is_flag=True, help="What each plugin took at each extension point, in CPU time.")
@@ -77,7 +78,7 @@ def status(
     run_path: str | None,
     at: float | None,
     live: LiveCluster | None,
-    scheduler: str | None,
+    scheduler: SchedulerAddress | None,
     by_node: bool,
     label: str | None,
     plugins: bool,
@@ -116,9 +117,9 @@ def status(
         )
         emit(rows, columns, output, document)
         return
-    click.echo("\n".join(_summary_lines(found, when)))
+    say("\n".join(_summary_lines(found, when)))
     if by_node or label is not None:
-        click.echo()
+        say()
         emit(rows, columns, output)
     if found.waiting:
         which = f"--run {shlex.quote(run_path)} --at {shlex.quote(time_text(found.at))}"
@@ -139,9 +140,9 @@ def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str)
         )
         emit(rows, columns, output, document)
         return
-    click.echo("\n".join(_summary_lines(found, live.context or "now")))
+    say("\n".join(_summary_lines(found, live.context or "now")))
     if by_node or label is not None:
-        click.echo()
+        say()
         emit(rows, columns, output)
     if found.waiting:
         narrate(f"→ fairway why {found.waiting[0].pod} {live.arguments}")
@@ -163,7 +164,7 @@ def _show_plugins(run: Run, at: float, output: str) -> None:
         emit(rows, COLUMNS, output, document)
         return
     sentence, lines = plugin_lines(report)
-    click.echo(f"{sentence}\n")
+    say(f"{sentence}\n")
     emit(lines, COLUMNS, output)
 
 

@@ -7,10 +7,8 @@ goes, who has to go for it, or why it can not go anywhere. Nothing outside this 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
 from fairway.cli.controllers import Wanted
@@ -20,11 +18,12 @@ from fairway.cli.manifests import Manifests
 from fairway.cluster import Cluster, Event, Verb
 from fairway.cycle import Configuration, Decision, Outcome, Profile, default_configuration
 from fairway.cycle.config import load_configuration
+from fairway.cycle.plugin_folders import FOLDERS
 from fairway.model import Loaded, Pod
 from fairway.plugin import Wait
 from fairway.plugins.registry import REGISTRY
 
-__all__ = ["Result", "Trial", "Verdict", "add_plugin_folders", "open_trial", "read_configuration"]
+__all__ = ["Result", "Trial", "Verdict", "open_trial", "read_configuration"]
 
 Result = Literal["scheduled", "preempts", "unschedulable", "gated", "error", "ignored"]
 """`preempts`: scheduled once others have made room; `ignored`: the pod asks for a scheduler that is not configured."""
@@ -185,10 +184,5 @@ def open_trial(
 
 def read_configuration(path: str) -> Configuration:
     """A file's; its plugins may be beside it."""
-    add_plugin_folders(path)
+    FOLDERS.offer(path)
     return load_configuration(path, REGISTRY)
-
-
-def add_plugin_folders(config: str | None = None) -> None:
-    """A plugin named module:Class is looked for in the current folder, then beside the configuration that names it."""
-    sys.path[:0] = [str(Path.cwd()), *([] if config is None else [str(Path(config).resolve().parent)])]

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from fairway.cli.plugin_options import allow_plugins_option
+
 __all__ = ["need_files", "refuse_files", "trial_arguments", "trial_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,6 +49,7 @@ OPTIONS = (
         show_default=True,
         help="Which of equally good nodes is taken depends on it.",
     ),
+    allow_plugins_option,
 )
 
 
@@ -76,10 +79,14 @@ def refuse_files(*options: str) -> None:
 
 def trial_arguments(files: Sequence[str], cluster_files: Sequence[str], config: str | None, seed: int) -> str:
     """The same options as words of a command line, to be shown in a hint."""
+    from fairway.cycle.plugin_folders import FOLDERS
+
     words = [word for file in files for word in ("-f", file)]
     words += [word for file in cluster_files for word in ("--cluster", file)]
     if config is not None:
         words += ["--config", config]
     if seed:
         words += ["--seed", str(seed)]
+    if FOLDERS.allows_all:
+        words.append("--allow-plugins")
     return shlex.join(words)

@@ -15,7 +15,7 @@ import click
 from fairway.cli.help_text import Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live
 from fairway.cli.main import FAILED, NO
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress, say
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 
@@ -124,7 +124,7 @@ def try_command(
     emit([_row(verdict, num_nodes) for verdict in verdicts], COLUMNS, output, _document(verdicts, num_nodes))
     if not is_structured(output):
         _explain(verdicts, num_nodes)
-        click.echo(f"\n{_summary(verdicts)}")
+        say(f"\n{_summary(verdicts)}")
         failed = next((one.pod.key for one in verdicts if not one.is_placed and one.result != "ignored"), None)
         if failed is not None:
             narrate(f"→ fairway why {failed} {trial_arguments(files, cluster_files, config, seed)}{moment}")
@@ -214,9 +214,9 @@ def _explain(verdicts: Sequence[Verdict], num_nodes: int) -> None:
         shown = ", ".join(names[:NAMED_PODS])
         if len(names) > NAMED_PODS:
             shown += f" and {len(names) - NAMED_PODS} more"
-        click.echo(f"\n{shown}: {message}")
+        say(f"\n{shown}: {message}")
         if funnel:
-            click.echo("\n".join(funnel_lines(funnel, num_nodes)))
+            say("\n".join(funnel_lines(funnel, num_nodes)))
 
 
 def _summary(verdicts: Sequence[Verdict]) -> str:

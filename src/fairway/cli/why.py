@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING
 import click
 
 from fairway.cli.help_text import Command
-from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_option
+from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
 from fairway.cli.main import FAILED, NO, USAGE, CommandError
-from fairway.cli.output import emit, is_structured, narrate, output_option
+from fairway.cli.output import emit, is_structured, narrate, output_option, say
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 
 if TYPE_CHECKING:
     from fairway.cli.controllers import Wanted
     from fairway.cli.trial import Trial
+    from fairway.live.scheduler_client import SchedulerAddress
     from fairway.model import Pod
 
 __all__ = ["why"]
@@ -60,7 +61,7 @@ Exit codes: 0 the pod gets a node; 3 it does not; 1 a file or a plugin is wrong;
 @run_option
 @at_option
 @live_options
-@scheduler_option
+@scheduler_options
 @click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="That attempt of the run to place the pod.")
 @click.option("--node", "node_name", metavar="NODE", help="Explain this node only.")
 @click.option("--all-nodes", is_flag=True, help="Give the reason, or the scores, of every node.")
@@ -75,7 +76,7 @@ def why(
     run_path: str | None,
     at: float | None,
     live: LiveCluster | None,
-    scheduler: str | None,
+    scheduler: SchedulerAddress | None,
     attempt: int | None,
     node_name: str | None,
     all_nodes: bool,
@@ -116,12 +117,12 @@ def why(
     if is_structured(output):
         emit(rows, COLUMNS, output, explanation.document(rows))
     elif node_name is not None:
-        click.echo("\n".join(node_lines(explanation, node_name)))
+        say("\n".join(node_lines(explanation, node_name)))
     else:
         every = all_nodes or output == "wide"
-        click.echo("\n".join(answer_lines(explanation, every)))
+        say("\n".join(answer_lines(explanation, every)))
         if every:
-            click.echo()
+            say()
             emit(rows, COLUMNS, "wide" if output == "wide" else "table")
         elif other := explanation.other_node():
             options = (trial_arguments(files, cluster_files, config, seed) + moment).lstrip()

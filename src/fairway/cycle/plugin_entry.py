@@ -1,22 +1,35 @@
 """From a plugin's name to the plugin: the registry's entries, and users' own plugins.
 
 A registry maps names to entries; the built-in one is in `fairway.plugins`, and everything here takes it as an
-argument. A name that is not in it may be an entry point of the group `fairway.plugins` or `module:Class`.
-Called by `config` for every plugin that is enabled.
+argument. A name that is not in it may be an entry point of the group `fairway.plugins` or `module:Class`; the module is
+installed, or lies in one of `plugin_folders`. `NamesOnly` is a registry for those who want to read a file and run
+nothing. Called by `config` for every plugin that is enabled.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any, Final, NamedTuple
 
 from fairway.cycle.config_fields import alternatives, shown
+from fairway.cycle.plugin_folders import FOLDERS, PluginRefusedError
 from fairway.plugin import Cluster, Plugin
 
-__all__ = ["GROUP", "METHODS", "PluginEntry", "PluginNotFoundError", "Registry", "implemented_points", "resolve"]
+__all__ = [
+    "GROUP",
+    "METHODS",
+    "NamesOnly",
+    "PluginEntry",
+    "PluginNotFoundError",
+    "Registry",
+    "implemented_points",
+    "resolve",
+]
 
 GROUP: Final = "fairway.plugins"
 """The group of entry points by which an installed package offers plugins."""
@@ -47,7 +60,29 @@ Registry = Mapping[str, PluginEntry]
 
 
 class PluginNotFoundError(LookupError):
-    """No plugin has that name; the text says which there are."""
+    """No plugin has that name, or it may not run; the text says which there are, or what to do."""
+
+
+class NamesOnly(Mapping[str, PluginEntry]):
+    """A registry that takes users' plugins at their word: nothing is imported, and they can not be made."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def __getitem__(self, name: str) -> PluginEntry:
+        if name not in self._registry and (REFERENCE.fullmatch(name) or name in entry_points(group=GROUP).names):
+            return PluginEntry(_not_imported, frozenset(METHODS))
+        return self._registry[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registry)
+
+    def __len__(self) -> int:
+        return len(self._registry)
+
+
+def _not_imported(cluster: Cluster, args: Any) -> Plugin:
+    raise PluginNotFoundError("the plugin was only read about, not imported")
 
 
 def implemented_points(kind: type[Plugin]) -> frozenset[str]:
@@ -74,11 +109,32 @@ def resolve(name: str, registry: Registry) -> PluginEntry:
 
 
 def _import(module: str, name: str) -> Any:
+    _make_importable(f"{module}:{name}")
     found = _load(f"{module}:{name}", lambda: importlib.import_module(module))
     if not hasattr(found, name):
         classes = [key for key, value in vars(found).items() if _is_plugin(value)]
         raise PluginNotFoundError(f"the module {module} has no {name}{alternatives(name, classes)}")
     return getattr(found, name)
+
+
+def _make_importable(name: str) -> None:
+    """A module that Python does not find by itself may lie beside the file that names it.
+
+    Its folder goes to the end of the path, so nothing in it can stand in for an installed module.
+    """
+    root = name.partition(":")[0].partition(".")[0]
+    try:
+        if root in sys.modules or importlib.util.find_spec(root) is not None:
+            return
+    except (ImportError, ValueError):
+        return  # importing it will say why
+    try:
+        folder = FOLDERS.place_of(name)
+    except PluginRefusedError as error:
+        raise PluginNotFoundError(str(error)) from error
+    if folder is not None:
+        sys.path.append(str(folder))
+        importlib.invalidate_caches()
 
 
 def _load(name: str, load: Callable[[], Any]) -> Any:

@@ -2,7 +2,8 @@
 
 In: a request's path, verb and bearer token. Out: None if it is allowed, else the status and the sentence to refuse it
 with. `DelegatedAccess` asks by TokenReview and SubjectAccessReview and remembers the answers for ten seconds, tokens
-only as hashes; `LoopbackAccess` is for a server that only this machine can reach. `http_server` asks.
+only as hashes; strangers can make it ask only so often, and those it has known good lately have turns of their own.
+`LoopbackAccess` is for a server that only this machine can reach. `http_server` asks.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 from fairway.live.api_server import ApiServer
 from fairway.live.clock import Clock
 from fairway.live.problems import LiveProblem, status_message
+from fairway.live.rate_limit import RateLimit
 
 __all__ = ["Access", "Asked", "DelegatedAccess", "LoopbackAccess", "Refused", "User"]
 
@@ -27,6 +29,10 @@ T = TypeVar("T")
 
 CACHE_SECONDS = 10.0
 MAX_CACHED = 4096
+KNOWN_SECONDS = 3600.0
+REVIEWS_PER_SECOND, REVIEW_BURST = 20.0, 40
+"""Of each kind of people: those known good, and strangers."""
+
 LOCAL_HOSTS = frozenset(("localhost", "127.0.0.1", "[::1]"))
 
 
@@ -90,23 +96,35 @@ class DelegatedAccess:
         self._clock = clock
         self._users: _Remembered[User | None] = _Remembered(clock)
         self._verdicts: _Remembered[bool] = _Remembered(clock)
+        self._known_good: _Remembered[None] = _Remembered(clock, KNOWN_SECONDS)  # tokens that opened something
+        self._turns = {known: RateLimit(REVIEWS_PER_SECOND, REVIEW_BURST, clock) for known in (True, False)}
 
     async def refusal(self, asked: Asked) -> Refused | None:
         """None: go ahead."""
+        key = hashlib.sha256(asked.token.encode()).hexdigest() if asked.token else ""
+        turns = self._turns[self._known_good.recall(key) is not None]
         try:
-            user = await self._user(asked.token) if asked.token else ANONYMOUS
+            refused = await self._refusal(asked, key, turns)
+        except _TooMany:
+            return Refused(429, "too many requests have to be reviewed; try again later")
+        if refused is None and key:
+            self._known_good.remember(key, None)
+        return refused
+
+    async def _refusal(self, asked: Asked, key: str, turns: RateLimit) -> Refused | None:
+        try:
+            user = await self._user(asked.token, key, turns) if asked.token else ANONYMOUS
             if user is None:
                 return Refused(401, "Unauthorized")
-            if MASTERS in user.groups or await self._may(user, asked):
+            if MASTERS in user.groups or await self._may(user, asked, turns):
                 return None
         except (LiveProblem, _ReviewFailed) as problem:
             logger.warning("access to %s can not be decided: %s", asked.path, problem)
             return Refused(500, f'Internal Server Error: "{asked.path}": the API server can not be asked')
         return Refused(403, f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"')
 
-    async def _user(self, token: str) -> User | None:
+    async def _user(self, token: str, key: str, turns: RateLimit) -> User | None:
         """Whose token is it? None: nobody's."""
-        key = hashlib.sha256(token.encode()).hexdigest()
         known = self._users.recall(key)
         if known is not None:
             return known[0]
@@ -115,7 +133,7 @@ class DelegatedAccess:
             "kind": "TokenReview",
             "spec": {"token": token},
         }
-        status = await self._review("/apis/authentication.k8s.io/v1/tokenreviews", review)
+        status = await self._review("/apis/authentication.k8s.io/v1/tokenreviews", review, turns)
         user = None
         if status.get("authenticated"):
             found = status.get("user") or {}
@@ -124,7 +142,7 @@ class DelegatedAccess:
         self._users.remember(key, user)
         return user
 
-    async def _may(self, user: User, asked: Asked) -> bool:
+    async def _may(self, user: User, asked: Asked, turns: RateLimit) -> bool:
         spec: dict[str, Any] = {
             "user": user.name,
             "groups": list(user.groups),
@@ -139,18 +157,24 @@ class DelegatedAccess:
         if known is not None:
             return known[0]
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
-        status = await self._review("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+        status = await self._review("/apis/authorization.k8s.io/v1/subjectaccessreviews", review, turns)
         allowed = bool(status.get("allowed")) and not status.get("denied")
         self._verdicts.remember(key, allowed)
         return allowed
 
-    async def _review(self, path: str, review: dict[str, Any]) -> dict[str, Any]:
+    async def _review(self, path: str, review: dict[str, Any], turns: RateLimit) -> dict[str, Any]:
+        if not turns.take():
+            raise _TooMany
         body = msgspec.json.encode(review)
         answer = await self._api.request("POST", path, query={"timeout": "10s"}, body=body, timeout=10.0)
         if answer.status not in (200, 201):
             raise _ReviewFailed(f"{answer.status} {status_message(answer.body)}")
         status: dict[str, Any] = msgspec.json.decode(answer.body).get("status") or {}
         return status
+
+
+class _TooMany(Exception):  # noqa: N818 - not an error of ours
+    """The API server is not bothered with this one."""
 
 
 class _ReviewFailed(Exception):  # noqa: N818 - not an error of ours
@@ -160,8 +184,9 @@ class _ReviewFailed(Exception):  # noqa: N818 - not an error of ours
 class _Remembered(Generic[T]):
     """Answers that stay good for a while, the newest of them."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, seconds: float = CACHE_SECONDS) -> None:
         self._clock = clock
+        self._seconds = seconds
         self._found: OrderedDict[str, tuple[T, float]] = OrderedDict()
 
     def recall(self, key: str) -> tuple[T, float] | None:
@@ -170,6 +195,6 @@ class _Remembered(Generic[T]):
 
     def remember(self, key: str, value: T) -> None:
         self._found.pop(key, None)
-        self._found[key] = (value, self._clock.monotonic() + CACHE_SECONDS)
+        self._found[key] = (value, self._clock.monotonic() + self._seconds)
         while len(self._found) > MAX_CACHED:
             self._found.popitem(last=False)

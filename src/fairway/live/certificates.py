@@ -7,7 +7,9 @@ lends it bytes as files that exist in memory alone, so that a read-only root fil
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import ipaddress
+import logging
 import os
 import socket
 import ssl
@@ -22,8 +24,9 @@ from fairway.live.problems import LiveProblem
 if TYPE_CHECKING:
     from cryptography.x509 import GeneralName
 
-__all__ = ["BadCertificate", "as_file", "self_signed", "serving_context"]
+__all__ = ["BadCertificate", "as_file", "fingerprint", "self_signed", "serving_context"]
 
+logger = logging.getLogger(__name__)
 VALID_DAYS = 365
 
 
@@ -51,6 +54,7 @@ def serving_context(cert_file: str = "", key_file: str = "", names: tuple[str, .
             raise BadCertificate(cert_file or "(none)", key_file or "(none)", str(error)) from None
         return context
     certificate, key = self_signed(names)
+    logger.info("serving with a self-signed certificate", extra={"sha256": fingerprint(certificate)})
     with ExitStack() as stack:
         context.load_cert_chain(stack.enter_context(as_file(certificate)), stack.enter_context(as_file(key)))
     return context
@@ -84,6 +88,11 @@ def self_signed(names: tuple[str, ...] = ()) -> tuple[bytes, bytes]:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     return certificate.public_bytes(serialization.Encoding.PEM), private
+
+
+def fingerprint(certificate: bytes) -> str:
+    """The SHA-256 of a certificate (PEM), by which somebody who has no authority to ask can tell it from others."""
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate.decode())).hexdigest()
 
 
 def _general_name(host: str) -> GeneralName:

@@ -11,24 +11,15 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from fairway.live.answer_reader import AnswerReader, Received
 from fairway.live.clock import Clock
 
 __all__ = ["ExchangePool", "Received"]
 
 IDLE_SECONDS = 30.0  # after which a kept connection may have been closed at the other end: servers wait longer
 CONNECT_SECONDS = 10.0
-MAX_HEAD_BYTES = 64 * 1024
-
-
-class Received(NamedTuple):
-    """An answer."""
-
-    status: int
-    headers: dict[str, str]  # names as in Content-Type
-    body: bytes
 
 
 class ExchangePool:
@@ -100,15 +91,13 @@ class _Line(asyncio.Protocol):
         self.idle_since = 0.0
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[Received] | None = None
-        self._buffer = bytearray()
-        self._head: tuple[int, dict[str, str]] | None = None
-        self._chunks: list[bytes] = []
+        self._reader = AnswerReader()
         self._closes = False  # the server will close after this answer, or has
 
     @property
     def is_reusable(self) -> bool:
         """Can another request be sent?"""
-        return not self._closes and not self._buffer and self._transport is not None
+        return not self._closes and self._reader.is_empty and self._transport is not None
 
     async def exchange(self, request: bytes) -> Received:
         """Send a request and wait for its answer."""
@@ -136,16 +125,16 @@ class _Line(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Some of an answer has come."""
-        self._buffer += data
         if self._waiter is None or self._waiter.done():
             self._closes = True  # nobody asked
             return
         try:
-            received = self._read()
+            received = self._reader.feed(data)
         except ValueError as error:
             self._fail(ConnectionError(f"this is not HTTP: {error}"))
             return
         if received is not None:
+            self._closes = self._closes or received.headers.get("Connection", "").lower() == "close"
             self._waiter.set_result(received)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -156,68 +145,3 @@ class _Line(asyncio.Protocol):
     def _fail(self, error: OSError) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_exception(error)
-
-    # -- reading an answer ---------------------------------------------------------------------------------------------
-
-    def _read(self) -> Received | None:
-        """The answer, if all of it is there; ValueError if it is none."""
-        while self._head is None:
-            end = self._buffer.find(b"\r\n\r\n")
-            if end < 0:
-                if len(self._buffer) > MAX_HEAD_BYTES:
-                    raise ValueError("its head is too long")
-                return None
-            head = _read_head(bytes(self._buffer[:end]))
-            del self._buffer[: end + 4]
-            if head[0] >= 200:  # what comes before is not the answer yet
-                self._head = head
-        status, headers = self._head
-        body = self._read_body(status, headers)
-        if body is None:
-            return None
-        self._closes = self._closes or headers.get("Connection", "").lower() == "close"
-        self._head, self._chunks = None, []
-        return Received(status, headers, body)
-
-    def _read_body(self, status: int, headers: dict[str, str]) -> bytes | None:
-        if status in (204, 304):
-            return b""
-        if headers.get("Transfer-Encoding", "").lower() == "chunked":
-            return self._read_chunks()
-        if "Content-Length" not in headers:
-            raise ValueError("an answer without a length")
-        length = int(headers["Content-Length"])
-        if len(self._buffer) < length:
-            return None
-        body = bytes(self._buffer[:length])
-        del self._buffer[:length]
-        return body
-
-    def _read_chunks(self) -> bytes | None:
-        buffer = self._buffer
-        while True:
-            end = buffer.find(b"\r\n")
-            if end < 0:
-                return None
-            size = int(bytes(buffer[:end]).partition(b";")[0], 16)
-            if len(buffer) < end + 2 + size + 2:
-                return None
-            self._chunks.append(bytes(buffer[end + 2 : end + 2 + size]))
-            del buffer[: end + 2 + size + 2]
-            if not size:
-                return b"".join(self._chunks)
-
-
-def _read_head(head: bytes) -> tuple[int, dict[str, str]]:
-    """Status and headers."""
-    first, *lines = head.decode("latin-1").split("\r\n")
-    version, _, rest = first.partition(" ")
-    if not version.startswith("HTTP/1."):
-        raise ValueError("no status line")
-    headers = {}
-    for line in lines:
-        name, _, value = line.partition(":")
-        headers[name.strip().title()] = value.strip()
-    if version == "HTTP/1.0":
-        headers.setdefault("Connection", "close")
-    return int(rest[:3]), headers

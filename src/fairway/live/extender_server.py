@@ -4,14 +4,19 @@ In: kube-scheduler's filter, prioritize and preempt requests. Out: what a profil
 that a cluster can try a policy written in Python without replacing its scheduler. The cluster is known from watches
 (`nodeCacheCapable: true` spares kube-scheduler sending every node each time). Nothing is bound or written. The
 profile is that of the pod's schedulerName if there is one, else the first; kube-scheduler runs its own plugins as
-well, so a profile with just the new policy in it is what one wants.
+well, so a profile with just the new policy in it is what one wants. Callers may be strangers: bodies and times are
+bounded, whoever has no token where one is wanted is refused, and what makes no sense is a 400.
 """
 
 from __future__ import annotations
 
+import asyncio
+import hmac
 import logging
+import ssl
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,28 +25,48 @@ from aiohttp import web
 from fairway.cycle import Diagnosis, ExtenderError, PluginError, Profile
 from fairway.cycle.failure import diagnose
 from fairway.cycle.feasibility import feasible_mask, nominated_rows
-from fairway.live.extender_wire import MAX_PRIORITY, any_case, read_json
-from fairway.live.http_server import Routes
+from fairway.live.clock import Clock, SystemClock
+from fairway.live.extender_requests import BadRequest, read_nodes_request, read_victims_request
+from fairway.live.extender_wire import MAX_PRIORITY
+from fairway.live.front_door import DoorLimits, FrontDoor, TooBusy
+from fairway.live.http_server import Handler, Routes
 from fairway.model import Pod
-from fairway.model.codec import convert
 from fairway.plugin import MAX_SCORE, Code
 from fairway.queue import profile_name
 
-__all__ = ["ExtenderServer"]
+__all__ = ["Callers", "ExtenderServer"]
 
 logger = logging.getLogger(__name__)
 
 UNKNOWN_NODE = "node(s) are not known to Fairway yet"
-MAX_BODY_BYTES = 256 * 1024 * 1024
+MAX_BODY_BYTES = 16 << 20
+
+
+class Callers(NamedTuple):
+    """How callers are told from strangers."""
+
+    tls: ssl.SSLContext | None = None  # may want certificates of them
+    token: str = ""  # what they have to send; "": nothing
 
 
 class ExtenderServer:
     """Answers for the profiles of one cluster."""
 
-    def __init__(self, profiles: Mapping[str, Profile], prefix: str = "") -> None:
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        prefix: str = "",
+        clock: Clock | None = None,
+        limits: DoorLimits | None = None,
+    ) -> None:
         """`prefix` is the path of the `urlPrefix` in kube-scheduler's configuration."""
         if not profiles:
             raise ValueError("an extender needs at least one profile")
+        self._clock = clock or SystemClock()
+        self._limits = limits
+        self._token = ""
+        self._door: FrontDoor | None = None
+        self._runner: web.AppRunner | None = None
         self._profiles = profiles
         self._prefix = prefix.rstrip("/")
 
@@ -53,30 +78,57 @@ class ExtenderServer:
             ("POST", f"{self._prefix}/preempt"): self._serve_preempt,
         }
 
-    async def start(self, host: str, port: int) -> web.AppRunner:
-        """Listen, without TLS: kube-scheduler is meant to reach this on a private address."""
+    async def start(self, host: str, port: int, callers: Callers = Callers()) -> int:  # noqa: B008 - never changed
+        """Listen; returns the port. Raises OSError."""
+        self._token = callers.token
         application = web.Application(client_max_size=MAX_BODY_BYTES)
         for (method, path), handler in self.routes().items():
-            application.router.add_route(method, path, handler)
+            application.router.add_route(method, path, partial(self._serve, handler))
         application.router.add_get("/healthz", _healthy)
-        runner = web.AppRunner(application, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, host, port).start()
-        return runner
+        self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True)
+        await self._runner.setup()
+        assert self._runner.server is not None
+        self._door = FrontDoor(self._runner.server, self._clock, self._limits)
+        return await self._door.open(host, port, callers.tls)
+
+    async def stop(self) -> None:
+        """Stop listening; requests under way may end."""
+        if self._door is not None:
+            await self._door.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
 
     # -- requests --------------------------------------------------------------------------------------------------
 
-    async def _serve_filter(self, request: web.Request) -> web.Response:
+    async def _serve(self, handler: Handler, request: web.Request) -> web.StreamResponse:
+        """Whoever may ask gets an answer, of whatever kind, in time."""
+        assert self._door is not None
+        sent = request.headers.get("Authorization", "").encode()
+        if self._token and not hmac.compare_digest(sent, f"Bearer {self._token}".encode()):
+            return web.Response(status=401, text="fairway: the token is missing or wrong\n")
         try:
-            pod, names, items = _asked(await request.read())
+            with self._door.request(request.transport):
+                async with asyncio.timeout(self._door.limits.request_seconds):
+                    return await handler(request)
+        except TooBusy:
+            return web.Response(status=429, text="fairway: too many requests are being answered\n")
+        except TimeoutError:
+            return web.Response(status=504, text="fairway: it took too long\n")
+        except BadRequest as error:
+            logger.warning("%s: %s", request.path, error)
+            return web.Response(status=400, text=f"fairway: {error}\n")
+
+    async def _serve_filter(self, request: web.Request) -> web.Response:
+        pod, names, items = read_nodes_request(await request.read())
+        try:
             return _json(self.filter(pod, names, items))
         except (ExtenderError, PluginError) as error:
             logger.warning("filter: %s", error)
             return _json({"Nodes": None, "NodeNames": None, "FailedNodes": {}, "Error": f"fairway: {error}"})
 
     async def _serve_prioritize(self, request: web.Request) -> web.Response:
+        pod, names, _ = read_nodes_request(await request.read())
         try:
-            pod, names, _ = _asked(await request.read())
             return _json(self.prioritize(pod, names))
         except (ExtenderError, PluginError) as error:
             logger.warning("prioritize: %s", error)
@@ -84,8 +136,9 @@ class ExtenderServer:
 
     async def _serve_preempt(self, request: web.Request) -> web.Response:
         try:
-            return _json(self.preempt(any_case(read_json(await request.read()))))
-        except ExtenderError as error:
+            pod, candidates = read_victims_request(await request.read())
+            return _json(self.preempt(pod, candidates))
+        except (ExtenderError, PluginError) as error:
             logger.warning("preempt: %s", error)
             return web.Response(status=500, text=f"fairway: {error}\n")
 
@@ -128,14 +181,13 @@ class ExtenderServer:
         scores = {name: _share(total, highest) for name, total in totals.items()}
         return [{"Host": name, "Score": scores.get(name, 0)} for name in names]
 
-    def preempt(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def preempt(self, pod: Pod, candidates: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """Which candidates remain: those whose node Fairway would not refuse for a reason that no eviction cures."""
-        pod = _pod(asked.get("pod"))
         profile = self._profile(pod)
         row_of = profile.cluster.nodes.row_of
         mask, diagnosis = _judge(profile, pod)
         answer = {}
-        for node, victims in _candidates(asked).items():
+        for node, victims in candidates.items():
             row = row_of.get(node)
             refusal = None if row is None or mask[row] else diagnosis.refusal_of(row) or diagnosis.pre_filter
             if row is not None and (refusal is None or refusal[1].code is not Code.UNRESOLVABLE):
@@ -157,43 +209,6 @@ def _judge(profile: Profile, pod: Pod) -> tuple[Any, Diagnosis]:
 
 def _share(total: int, highest: int) -> int:
     return min(max(round(MAX_PRIORITY * total / highest), 0), MAX_PRIORITY) if highest > 0 else 0
-
-
-def _asked(body: bytes) -> tuple[Pod, list[str], dict[str, Any] | None]:
-    """The pod, the nodes' names and, where they were sent, the nodes themselves."""
-    found = any_case(read_json(body))
-    pod = _pod(found.get("pod"))
-    if found.get("nodenames") is not None:
-        return pod, list(found["nodenames"]), None
-    items = {item["metadata"]["name"]: item for item in any_case(found.get("nodes")).get("items") or ()}
-    return pod, list(items), items
-
-
-def _pod(found: Any) -> Pod:
-    if not isinstance(found, dict):
-        raise ExtenderError("a request without a pod")
-    try:
-        return convert(found, Pod)
-    except (msgspec.ValidationError, ValueError) as error:
-        raise ExtenderError(f"a pod that can not be read: {error}") from None
-
-
-def _candidates(asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """By node, the victims by uid, from either form of the request."""
-    found = asked.get("nodenametometavictims") or asked.get("nodenametovictims") or {}
-    candidates = {}
-    for node, victims in found.items():
-        fields = any_case(victims)
-        uids = [_uid(any_case(each)) for each in fields.get("pods") or ()]
-        candidates[node] = {
-            "Pods": [{"UID": uid} for uid in uids],
-            "NumPDBViolations": fields.get("numpdbviolations") or 0,
-        }
-    return candidates
-
-
-def _uid(victim: Mapping[str, Any]) -> str:
-    return str(victim.get("uid") or any_case(victim.get("metadata")).get("uid", ""))
 
 
 async def _healthy(_: web.Request) -> web.Response:

@@ -7,6 +7,7 @@ else, so that probes have something to ask.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -19,7 +20,8 @@ from aiohttp import web
 from fairway import __version__
 from fairway.live.authorization import Access, Asked
 from fairway.live.certificates import BadCertificate
-from fairway.live.clock import Clock
+from fairway.live.clock import Clock, SystemClock
+from fairway.live.front_door import DoorLimits, FrontDoor, TooBusy
 from fairway.live.health import Checks, report
 from fairway.live.metrics import CONTENT_TYPE, SchedulerMetrics
 from fairway.live.pod_resources import pod_resources
@@ -54,7 +56,7 @@ class AddressInUse(LiveProblem):
 class HttpServer:
     """Serves one scheduler."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it serves is given by name; it runs without most of it
         self,
         checks: Checks,
         metrics: SchedulerMetrics,
@@ -64,8 +66,13 @@ class HttpServer:
         flags: Callable[[], Mapping[str, Any]] = dict,
         pods: Callable[[], Iterable[Pod]] = tuple,
         routes: Routes | None = None,
+        clock: Clock | None = None,
+        limits: DoorLimits | None = None,
     ) -> None:
         """`configz` gives the KubeSchedulerConfiguration in force, `pods` those for `/metrics/resources`."""
+        self._clock = clock or SystemClock()
+        self._limits = limits
+        self._door: FrontDoor | None = None
         self._checks = checks
         self._metrics = metrics
         self._access = access
@@ -88,17 +95,21 @@ class HttpServer:
         application.router.add_route("*", "/{path:.*}", self._serve)
         self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True)
         await self._runner.setup()
+        assert self._runner.server is not None
+        self._door = FrontDoor(self._runner.server, self._clock, self._limits)
         try:
-            await web.TCPSite(self._runner, host, port, ssl_context=tls).start()
+            bound = await self._door.open(host, port, tls)
         except OSError as error:
             await self.stop()
             raise AddressInUse(host, port, error.strerror or str(error)) from None
-        bound: int = self._runner.addresses[0][1]
         logger.info("serving", extra={"address": host, "port": bound, "https": tls is not None})
         return bound
 
     async def stop(self) -> None:
         """Stop listening; requests under way may end."""
+        if self._door is not None:
+            await self._door.close()
+            self._door = None
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
@@ -106,6 +117,17 @@ class HttpServer:
     # -- one request -----------------------------------------------------------------------------------------------
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
+        assert self._door is not None
+        try:
+            with self._door.request(request.transport, is_counted=request.path not in OPEN_PATHS):
+                async with asyncio.timeout(self._door.limits.request_seconds):
+                    return await self._answer(request)
+        except TooBusy:
+            return _status(429, "TooManyRequests", "too many requests are being answered; try again later")
+        except TimeoutError:
+            return _status(504, "Timeout", "it took too long")
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = request.path
         if path == "/version":
             return _status(404, "NotFound", "the server could not find the requested resource")
@@ -113,7 +135,9 @@ class HttpServer:
             asked = Asked(path, request.method.lower(), request.headers.get("Host", ""), _token(request))
             refused = await self._access.refusal(asked)
             if refused is not None:
-                reason = {401: "Unauthorized", 403: "Forbidden"}.get(refused.status, "InternalError")
+                reason = {401: "Unauthorized", 403: "Forbidden", 429: "TooManyRequests"}.get(
+                    refused.status, "InternalError"
+                )
                 return _status(refused.status, reason, refused.message)
         endpoint, _, name = path[1:].partition("/")
         if endpoint in self._checks:

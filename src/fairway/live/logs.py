@@ -15,6 +15,8 @@ from typing import Any, Literal, TextIO
 
 import msgspec
 
+from fairway.words import visible
+
 __all__ = ["JsonFormatter", "LogFormat", "PlainFormatter", "redact", "set_up"]
 
 LogFormat = Literal["json", "text"]
@@ -25,7 +27,7 @@ HIDDEN = "[REDACTED]"
 SECRETS = re.compile(
     r"""
       (?P<scheme>\b(?:bearer|basic)\s+)(?P<credential>[A-Za-z0-9._~+/=-]{8,})      # of an Authorization header
-    | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?               # a JSON web token, anywhere
+    | (?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?  # a JSON web token
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----.*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
     | (?P<key>["']?(?:token|id[-_]token|refresh[-_]token|password|client[-_]key[-_]data|authorization)["']?\s*[:=]\s*)
       (?P<value>"[^"]*"|'[^']*'|[^\s,;}&]+)
@@ -81,9 +83,9 @@ class PlainFormatter(logging.Formatter):
         """The line."""
         at = dt.datetime.fromtimestamp(record.created, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         fields = "".join(f" {name}={value}" for name, value in _fields(record).items())
-        text = f"{at} {record.levelname:<7} {redact(record.getMessage())}{fields}"
+        text = visible(f"{at} {record.levelname:<7} {redact(record.getMessage())}{fields}", one_line=True)
         if record.exc_info:
-            text += "\n" + redact(self.formatException(record.exc_info))
+            text += "\n" + visible(redact(self.formatException(record.exc_info)))
         return text
 
 

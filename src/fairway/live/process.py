@@ -20,6 +20,7 @@ import msgspec
 
 from fairway.cycle import Configuration
 from fairway.cycle.config import decode_configuration, load_configuration
+from fairway.cycle.plugin_folders import FOLDERS
 from fairway.live.api_routes import api_routes
 from fairway.live.authorization import Access, DelegatedAccess, LoopbackAccess
 from fairway.live.certificates import serving_context
@@ -31,6 +32,7 @@ from fairway.live.extenders import http_extenders
 from fairway.live.health import checks_of
 from fairway.live.http_server import HttpServer, keep_certificate_fresh
 from fairway.live.metrics import SchedulerMetrics
+from fairway.live.problems import LiveProblem
 from fairway.live.rate_limit import RateLimit
 from fairway.live.raw_objects import RawStore
 from fairway.live.service import LiveScheduler, ServiceSettings
@@ -57,6 +59,9 @@ class RunOptions:
     master: str | None = None
     secure_port: int = 10259
     bind_address: str = "0.0.0.0"
+    client_ca_file: str = ""  # extender mode: who may have signed the callers' certificates
+    token_file: str = ""  # extender mode: what callers have to know
+    trust_loopback: bool = False  # on a loopback address, answer everybody
     tls_cert_file: str = ""
     tls_private_key_file: str = ""
     api_qps: float = 0.0
@@ -67,9 +72,25 @@ class RunOptions:
     settings: ServiceSettings = field(default_factory=ServiceSettings)
 
 
+class OpenToAll(LiveProblem):
+    """Nobody would be asked who they are, on an address that others reach."""
+
+    exit_code = 2
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"--trust-loopback with --bind-address {address}",
+            "everybody who reaches that address would be answered",
+            f"give a loopback address, such as {LOOPBACK[0]}, or leave --trust-loopback out",
+        )
+
+
 def read_configuration(options: RunOptions) -> Configuration:
     """The configuration in force; raises `ConfigError`."""
+    if options.trust_loopback and options.bind_address not in LOOPBACK:
+        raise OpenToAll(options.bind_address)
     if options.config is not None:
+        FOLDERS.offer(options.config)
         return load_configuration(options.config, REGISTRY)
     tree: dict[str, Any] = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     if options.scheduler_name is not None:
@@ -189,9 +210,7 @@ def _http_server(
     options: RunOptions,
     stop: asyncio.Event,
 ) -> HttpServer:
-    access: Access = LoopbackAccess()
-    if options.bind_address not in LOOPBACK:
-        access = DelegatedAccess(connection, clock)
+    access: Access = LoopbackAccess() if options.trust_loopback else DelegatedAccess(connection, clock)
     checks = checks_of(live.election, lambda: live.is_synced, stop.is_set)
     return HttpServer(
         checks,
@@ -200,6 +219,7 @@ def _http_server(
         configz=lambda: configz(configuration),
         pods=live.watch.pods,
         routes=api_routes(live),
+        clock=clock,
     )
 
 

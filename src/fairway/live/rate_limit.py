@@ -1,7 +1,9 @@
-"""A client-side rate limit: a bucket that fills with so many tokens a second, up to a burst.
+"""A rate limit: a bucket that fills with so many tokens a second, up to a burst.
 
-In: `--kube-api-qps` and `--kube-api-burst`. Out: `turn`, which comes back when a request may be sent; first come,
-first served. Off by default: the API server's own flow control knows better what it can take.
+Out: `turn`, which comes back when it is one's turn, first come, first served; or `take`, which says whether it is now.
+Used for requests to the API server (`--kube-api-qps` and `--kube-api-burst`; off by default, since its own flow control
+knows better what it can take), for what strangers can make us ask it (`authorization`), and for connections to us
+(`front_door`).
 """
 
 from __future__ import annotations
@@ -21,6 +23,15 @@ class RateLimit:
         self._burst = burst
         self._clock = clock
         self._full_at = clock.monotonic()  # when the bucket will be full again if nobody takes anything
+
+    def take(self) -> bool:
+        """Take a token if there is one."""
+        now = self._clock.monotonic()
+        full_at = max(self._full_at, now) + self._interval
+        if full_at - self._burst * self._interval > now + 1e-9:
+            return False
+        self._full_at = full_at
+        return True
 
     async def turn(self) -> float:
         """Come back when a token is there; it is taken then. Says how long that took."""

@@ -19,6 +19,7 @@ import msgspec
 from fairway.cycle import ProfileConfig
 from fairway.cycle.config_fields import alternatives, kind_problems, shown
 from fairway.cycle.config_text import parse_text
+from fairway.cycle.plugin_folders import FOLDERS
 from fairway.model import DecodeError
 from fairway.sim.gpu_policies import POLICIES, policy_config
 from fairway.sim.openb_data import SOURCE, OpenbData, OrderedWorkload
@@ -194,6 +195,7 @@ def load_order_scenario(path: str | os.PathLike[str]) -> OrderScenario:
 
 def decode_order_scenario(data: Any, source: str) -> OrderScenario:
     """From plain values; messages say `source`, and relative paths begin at its folder."""
+    FOLDERS.offer(source)
     problems = list(kind_problems(data, API_VERSION, KIND))
     file = None if problems else decode_struct(data, OrderFile, "", problems)
     if file is None:

@@ -20,7 +20,10 @@ import numpy as np
 
 from fairway.cycle.config_fields import kind_problems
 from fairway.cycle.config_text import parse_text
+from fairway.cycle.plugin_entry import Registry
+from fairway.cycle.plugin_folders import FOLDERS
 from fairway.model import Node
+from fairway.plugins.registry import REGISTRY
 from fairway.record import RecordOptions
 from fairway.sim.controllers import ControllerSettings
 from fairway.sim.kubelets import KubeletSettings
@@ -31,7 +34,7 @@ from fairway.sim.scenario_fields import Problem, ScenarioError, decode_struct
 from fairway.sim.scenario_file import API_VERSION, KIND, Config, ScenarioFile, ScenarioSpec, SchedulerSpec
 from fairway.sim.scenario_overrides import Overrides, overridden
 from fairway.sim.scenario_paths import with_absolute_paths
-from fairway.sim.scenario_schedulers import configure, find_plugins_in, plain_config, scheduler_seed
+from fairway.sim.scenario_schedulers import configure, plain_config, scheduler_seed
 from fairway.sim.scenario_schema import json_schema
 from fairway.sim.scenario_text import plain_values, yaml_text
 from fairway.sim.scenario_workload import build_workload
@@ -127,14 +130,14 @@ class Scenario:
             typical_pods=typical_of(workload, nodes),
         )
 
-    def configurations(self, profile: str | None = None) -> list[SchedulerPlan]:
+    def configurations(self, profile: str | None = None, registry: Registry = REGISTRY) -> list[SchedulerPlan]:
         """Every scheduler, ready to run; `profile` says which policy the first one has."""
         problems: list[Problem] = []
         made = []
         for index, scheduler in enumerate(self.spec.schedulers):
             config, path = self._config(index, profile)
             seed = scheduler_seed(self.seed, index)
-            made.append(configure(scheduler, config, self.folder, seed, (path, problems)))
+            made.append(configure(scheduler, config, self.folder, seed, (path, problems), registry))
         if problems:
             raise ScenarioError(self.source, problems)
         return [each for each in made if each is not None]
@@ -215,7 +218,7 @@ def decode_scenario(data: Any, source: str) -> Scenario:
             raise ScenarioError(source, [Problem("", str(error))]) from error
     if isinstance(data, dict) and data.get("kind") == "OrderScenario":
         raise ScenarioError(source, [Problem("kind", "an OrderScenario has no time to simulate; use fairway compare")])
-    find_plugins_in("", os.path.dirname(source))  # noqa: PTH120
+    FOLDERS.offer(source)
     problems = list(kind_problems(data, API_VERSION, KIND))
     file = None if problems else decode_struct(data, ScenarioFile, "", problems)
     if file is not None:

@@ -9,7 +9,6 @@ by `Scenario.configurations`, `decode_scenario` (to check) and `complete` (to wr
 from __future__ import annotations
 
 import os
-import sys
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -19,26 +18,26 @@ import numpy as np
 from fairway.cycle import ConfigError, decode_configuration
 from fairway.cycle.config_file import API_VERSION, KIND
 from fairway.cycle.config_text import parse_text
+from fairway.cycle.plugin_entry import Registry
+from fairway.cycle.plugin_folders import FOLDERS
 from fairway.plugins.registry import REGISTRY
 from fairway.sim.scenario_fields import Problem
 from fairway.sim.scenario_file import SchedulerSpec
 from fairway.sim.sim_scheduler import SchedulerSettings
 from fairway.sim.simulation import Pause, SchedulerPlan
 
-__all__ = ["Config", "configure", "find_plugins_in", "plain_config", "scheduler_seed"]
+__all__ = ["Config", "configure", "plain_config", "scheduler_seed"]
 
 Config = str | dict[str, Any] | None
 
 
-def find_plugins_in(*folders: str) -> None:
-    """Plugins that a config names as module:Class are looked for there too; "" is where the user is."""
-    for folder in map(os.path.abspath, folders):
-        if folder not in sys.path:
-            sys.path.append(folder)
-
-
 def configure(
-    scheduler: SchedulerSpec, config: Config, folder: str, seed: int, at: tuple[str, list[Problem]]
+    scheduler: SchedulerSpec,
+    config: Config,
+    folder: str,
+    seed: int,
+    at: tuple[str, list[Problem]],
+    registry: Registry = REGISTRY,
 ) -> SchedulerPlan | None:
     """One scheduler with this config; None after adding to the problems what is wrong, under the path given."""
     path, problems = at
@@ -46,7 +45,7 @@ def configure(
     if plain is None:
         return None
     try:
-        configuration = decode_configuration(_seeded(plain, seed), "", REGISTRY)
+        configuration = decode_configuration(_seeded(plain, seed), "", registry)
     except ConfigError as error:
         problems += [_within(problem, path, config) for problem in error.problems]
         return None
@@ -65,7 +64,7 @@ def plain_config(config: Config, name: str, folder: str, at: tuple[str, list[Pro
     plain: Any = config
     if isinstance(config, str):
         file = os.path.join(folder, config)  # noqa: PTH118 - "./x" stays as it is written
-        find_plugins_in(os.path.dirname(file))  # noqa: PTH120
+        FOLDERS.offer(file)
         try:
             with open(file, "rb") as stream:  # noqa: PTH123
                 plain = parse_text(stream.read())

@@ -1,0 +1,103 @@
+"""Plugins that lie beside a file which names them: where they are looked for, and whether they may run.
+
+A plugin is code, and importing it runs it; files that name plugins (scenarios, configurations, runs) are passed from
+hand to hand. In: `offer(file)` by whoever reads such a file. Out: `place_of(name)`, the folder to import a module
+from, or a `PluginRefusedError`. Without asking, a module may only come from the current folder, named by a file in the
+current folder; for all else somebody has to say yes: `allow_all` (the flag --allow-plugins, `allow_plugins=True`), or a
+person at the terminal (`ask`). Modules that Python finds by itself are installed, and no concern of this module. Called
+by `plugin_entry.resolve`; one `FOLDERS` for the process, as there is one `sys.path`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+__all__ = ["FOLDERS", "Ask", "PluginFolders", "PluginRefusedError"]
+
+Ask = Callable[[str, Path, str], bool]
+"""Of a plugin's name, its file and the file that names it: may it run?"""
+
+
+class PluginRefusedError(LookupError):
+    """There is such a plugin, but nobody has said that it may run."""
+
+
+class Offer(NamedTuple):
+    """A file that may name plugins, and where they may lie: in the current folder, or beside it."""
+
+    source: str
+    folders: tuple[Path, ...]
+    is_own: bool  # the file lies in the current folder
+
+
+class PluginFolders:
+    """What was offered, and what was allowed."""
+
+    def __init__(self) -> None:
+        self._offers: list[Offer] = []
+        self._allowed: set[Path] = set()
+        self._allows_all = False
+        self._ask: Ask | None = None
+
+    @property
+    def allows_all(self) -> bool:
+        """Has somebody said yes to everything?"""
+        return self._allows_all
+
+    def offer(self, source: str) -> None:
+        """A file is read that may name plugins; a source that is no file counts as the user's own."""
+        here = Path.cwd()
+        beside = Path(os.path.abspath(os.path.dirname(source)))  # noqa: PTH100, PTH120 - links stay as they are written
+        is_own = beside.resolve() == here.resolve()
+        offer = Offer(source, (here,) if is_own else (here, beside), is_own)
+        if offer not in self._offers:
+            self._offers.append(offer)
+
+    @contextmanager
+    def permission(self, allow_all: bool = False, ask: Ask | None = None) -> Iterator[None]:
+        """For a while, everything is allowed, or somebody is there to be asked."""
+        before = self._allows_all, self._ask
+        self._allows_all, self._ask = allow_all or self._allows_all, ask or self._ask
+        try:
+            yield
+        finally:
+            self._allows_all, self._ask = before
+
+    def place_of(self, name: str) -> Path | None:
+        """The folder from which `module:Class` may be imported; None if none that was offered has the module."""
+        module = name.partition(":")[0].partition(".")[0]
+        refused: tuple[Path, Offer] | None = None
+        for offer in reversed(self._offers):  # the file read last is the one whose plugins are wanted now
+            for folder in offer.folders:
+                file = _module_file(folder, module)
+                if file is None:
+                    continue
+                if offer.is_own or self._allows_all or folder in self._allowed:
+                    return folder
+                refused = refused or (file, offer)
+        if refused is None:
+            return None
+        file, offer = refused
+        if self._ask is not None and self._ask(name, file, offer.source):
+            self._allowed.add(file.parent)
+            return file.parent
+        raise PluginRefusedError(
+            f"the plugin {name} is code in {file}, named by a file of another folder than the current one; "
+            "if you trust it: --allow-plugins (in Python: allow_plugins=True)"
+        )
+
+
+def _module_file(folder: Path, module: str) -> Path | None:
+    """The file or folder that an import from there would find."""
+    for path in (folder / module, folder / f"{module}.py"):
+        if path.is_dir() if path.suffix == "" else path.is_file():
+            return path
+    return None
+
+
+FOLDERS: Final = PluginFolders()
+"""The process's own."""

@@ -1,0 +1,132 @@
+"""Asking a running `fairway run`: who may be asked, and who may see our token.
+
+In: a `SchedulerAddress`, a path, and a token if there is one. Out: the answer's JSON. The token is a password, so it
+goes over TLS only, to a server whose certificate was checked (against the system's authorities, a file of others, or a
+fingerprint that somebody copied from the scheduler's log) unless the user said not to; on loopback as well, where
+`kubectl port-forward` ends and any process may listen. Redirects are not followed. Raises `LiveProblem`s. Called by the
+commands `why` and `status`.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+
+from fairway.live.problems import LiveProblem, status_message
+
+__all__ = ["SchedulerAddress", "SchedulerProblem", "ask"]
+
+SECONDS = 30
+MAX_BYTES = 64 << 20
+
+
+class SchedulerProblem(LiveProblem):
+    """A scheduler that can not be asked, or does not answer."""
+
+    def __init__(self, what: str, why: str, fix: str, exit_code: int = 4) -> None:
+        super().__init__(what, why, fix)
+        self.exit_code = exit_code
+
+
+class SchedulerAddress(NamedTuple):
+    """Where the scheduler is, and how we know that it is the one."""
+
+    url: str
+    authority_file: str | None = None  # of the authorities that may have signed its certificate
+    fingerprint: str | None = None  # SHA-256 of its certificate, as hexadecimal digits
+    is_unchecked: bool = False  # the user does not want it checked
+
+    def check(self) -> None:
+        """Raise if a token must not go there."""
+        parts = urlsplit(self.url)
+        if parts.scheme != "https" or not parts.hostname:
+            why = "a token sent over http could be read on the way" if parts.scheme == "http" else "no https:// in it"
+            raise SchedulerProblem(
+                f"--scheduler {self.url}: that is not where a scheduler listens", why, "write https://HOST:PORT", 2
+            )
+
+    def trust(self) -> ssl.SSLContext | aiohttp.Fingerprint:
+        """What the certificate has to stand up to."""
+        if self.fingerprint is not None:
+            digits = self.fingerprint.lower().removeprefix("sha256:").replace(":", "")
+            if not re.fullmatch(r"[0-9a-f]{64}", digits):
+                raise SchedulerProblem(
+                    f"{self.fingerprint!r} is not the SHA-256 of a certificate",
+                    "",
+                    "the scheduler logs it when it starts: 64 hexadecimal digits",
+                    2,
+                )
+            return aiohttp.Fingerprint(bytes.fromhex(digits))
+        context = ssl.create_default_context()
+        if self.is_unchecked:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        elif self.authority_file is not None:
+            try:
+                context.load_verify_locations(cadata=Path(self.authority_file).read_text(encoding="ascii"))
+            except (OSError, ValueError, ssl.SSLError) as error:
+                reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+                raise SchedulerProblem(
+                    f"--certificate-authority {self.authority_file} can not be used", reason, "give a PEM file", 1
+                ) from None
+        return context
+
+
+async def ask(address: SchedulerAddress, path: str, token: str | None) -> dict[str, Any]:
+    """One question; `token` is the value of the Authorization header."""
+    address.check()
+    trust, url = address.trust(), address.url.rstrip("/")
+    headers = {} if token is None else {"Authorization": token}
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=SECONDS)) as session,
+            session.get(f"{url}{path}", headers=headers, ssl=trust, allow_redirects=False) as answer,
+        ):
+            body = bytearray()
+            async for chunk in answer.content.iter_chunked(1 << 16):
+                body += chunk
+                if len(body) > MAX_BYTES:
+                    raise ValueError(f"the answer has more than {MAX_BYTES} bytes")
+            if answer.status == 200:
+                found: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
+                return found
+    except (aiohttp.ClientConnectorCertificateError, aiohttp.ServerFingerprintMismatch) as error:
+        raise SchedulerProblem(
+            f"the certificate of the scheduler at {url} is not trusted",
+            _certificate_words(error),
+            "give its --certificate-authority FILE, or its --certificate-fingerprint (the scheduler logs it when it "
+            "starts), or, where nobody else can listen, --insecure-skip-tls-verify",
+        ) from None
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        raise SchedulerProblem(
+            f"the scheduler at {url} can not be reached",
+            str(error),
+            "is it running? kubectl port-forward makes it reachable here",
+        ) from None
+    if answer.status == 404:
+        raise SchedulerProblem(
+            status_message(bytes(body)) or "not found", "", "kubectl get pods -A lists the pods there are", 2
+        )
+    if 300 <= answer.status < 400:
+        raise SchedulerProblem(
+            f"{url} sends us elsewhere, to {answer.headers.get('Location', 'nowhere')!r}",
+            "a token is not handed on",
+            "give the scheduler's own address",
+        )
+    raise SchedulerProblem(
+        f"the scheduler answers {answer.status}: {status_message(bytes(body))}",
+        "",
+        "the kubeconfig's user needs the right to get the path /fairway/v1/*",
+    )
+
+
+def _certificate_words(error: aiohttp.ClientConnectorCertificateError | aiohttp.ServerFingerprintMismatch) -> str:
+    if isinstance(error, aiohttp.ServerFingerprintMismatch):
+        return f"its fingerprint is {error.got.hex()}"
+    reason = error.certificate_error
+    return reason.verify_message if isinstance(reason, ssl.SSLCertVerificationError) else str(reason)

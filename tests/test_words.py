@@ -1,0 +1,48 @@
+"""Text from elsewhere, made fit to be shown."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairway.words import safe_cell, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("naïve · 名前 ✓", "naïve · 名前 ✓"),
+        ("two\nlines\tand a tab", "two\nlines\tand a tab"),
+        ("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m"),
+        ("back\rover", r"back\rover"),
+        ("bell\x07", r"bell\x07"),
+        ("\x9b2J", r"\x9b2J"),
+        ("abc\u202egpj.exe", r"abc\u202egpj.exe"),
+        ("\ud800", r"\ud800"),
+    ],
+)
+def test_what_can_not_be_seen_is_written_out(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_a_cell_has_one_line() -> None:
+    assert visible("a\nb\tc", one_line=True) == r"a\nb\tc"
+
+
+@given(st.text())
+def test_nothing_is_left_that_a_terminal_would_obey(text: str) -> None:
+    kept = visible(text, one_line=True)
+    assert not [char for char in kept if unicodedata.category(char) == "Cc"]
+    kept.encode()
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_cell_is_no_formula(text: str) -> None:
+    assert safe_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["", "a=b", "name-1", "1.5"])
+def test_other_cells_stay_as_they_are(text: str) -> None:
+    assert safe_cell(text) == text
