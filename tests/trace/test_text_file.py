@@ -2,12 +2,13 @@
 
 import gzip
 import hashlib
+import zlib
 from pathlib import Path
 
 import pytest
 
 from fairway.model import DecodeError
-from fairway.trace.text_file import MAX_LINE, read_bytes, read_lines
+from fairway.trace.text_file import EXPANDED_BYTES, MAX_LINE, read_bytes, read_lines
 
 TEXT = "".join(f"{number} some words\n" for number in range(20000)).encode()
 # Hardly compressible: gzip's reader takes up to 128 KiB of a file at once, and progress is told in steps no smaller.
@@ -48,7 +49,7 @@ def test_text(tmp_path: Path, data: bytes, lines: list[str]) -> None:
     [
         pytest.param(gzip.compress(TEXT)[:-2000], "is cut off: the compressed data ends after", id="cut off"),
         pytest.param(gzip.compress(TEXT)[:-4], "is cut off", id="cut off at the end mark"),
-        pytest.param(gzip.compress(TEXT)[:2000] + b"?" * 3000, "is corrupt: the compressed data", id="corrupt"),
+        pytest.param(gzip.compress(TEXT)[:10] + b"\x07" * 99, "is corrupt: the compressed data", id="corrupt"),
         pytest.param(gzip.compress(TEXT)[:-8] + b"\0" * 8, "is corrupt: .*CRC", id="checksum"),
         pytest.param(b"\x1f\x8b" + b"\0" * 30, "is corrupt", id="no gzip behind its mark"),
         pytest.param(b"PK\x03\x04rest", "is a zip archive; decompress it first", id="zip"),
@@ -82,3 +83,24 @@ def test_a_file_without_lines(tmp_path: Path) -> None:
     (tmp_path / "blob").write_bytes(b"first\n" + b"x" * (MAX_LINE + 5))
     with pytest.raises(DecodeError, match=r"blob:2: is longer than a line"):
         list(read_lines(tmp_path / "blob"))
+
+
+def test_a_small_file_that_expands_without_end_is_refused(tmp_path: Path) -> None:
+    bomb = zlib.compressobj(9, wbits=31)
+    block = b"\n" * (1 << 20)
+    data = b"".join(bomb.compress(block) for _ in range(80)) + bomb.flush()
+    file = tmp_path / "bomb.gz"
+    file.write_bytes(data)
+    assert len(data) < 200_000
+    with pytest.raises(DecodeError, match=r"bomb.gz: expands to more than \d+ times its size"):
+        read_bytes(file)
+    with pytest.raises(DecodeError, match=r"bomb\.gz: expands to more than"):
+        for _ in read_lines(file):
+            pass
+
+
+def test_a_large_file_of_ordinary_text_is_not(tmp_path: Path) -> None:
+    text = b"".join(b"%d,%d,pod-%d\n" % (number, number * 7919 % 1000, number % 97) for number in range(3_500_000))
+    assert len(text) > EXPANDED_BYTES
+    (tmp_path / "log.gz").write_bytes(gzip.compress(text, 1))
+    assert len(read_bytes(tmp_path / "log.gz")) == len(text)

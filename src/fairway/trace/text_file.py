@@ -1,9 +1,9 @@
 """Files of text, plain or gzip, read with progress.
 
 In: a path. Out: its lines with their numbers, one at a time, or all of its bytes. A file that cannot be read, is cut
-off within its compression, or is compressed otherwise is a `DecodeError` that says so. Called by the readers of this
-room, which hand on the caller's progress: it is told what part of the file was read since it was last told, and
-these parts add up to 1.
+off within its compression, expands beyond all measure, or is compressed otherwise is a `DecodeError` that says so.
+Called by the readers of this room, which hand on the caller's progress: it is told what part of the file was read since
+it was last told, and these parts add up to 1.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ MAX_LINE: Final = 1 << 20
 CHUNK: Final = 1 << 22
 LINES_A_REPORT: Final = 4096
 GZIP: Final = b"\x1f\x8b"
+EXPANDED_BYTES: Final = 64 << 20
+EXPANSION: Final = 100
+"""A compressed file may expand to so much, or else to so many times its size: logs of this field reach twenty."""
+
 FOREIGN: Final = {
     b"PK\x03\x04": "a zip archive",
     b"BZh": "compressed with bzip2",
@@ -86,11 +90,36 @@ def _opened(path: PathLike, progress: Progress | None) -> Iterator[tuple[Binary,
                     progress(now - told)
                     told = now
 
-            yield (gzip.GzipFile(fileobj=raw) if start.startswith(GZIP) else raw), report
+            stream = _Bounded(raw, file, size) if start.startswith(GZIP) else raw
+            yield stream, report
             if progress is not None and told < 1.0:
                 progress(1.0 - told)
     except OSError as error:
         raise DecodeError(f"cannot be read: {error.strerror or error}", source=file) from error
+
+
+class _Bounded(gzip.GzipFile):
+    """A compressed file that does not expand without end."""
+
+    def __init__(self, raw: io.BufferedReader, file: str, size: int) -> None:
+        super().__init__(fileobj=raw, mode="rb")
+        self._file = file
+        self._left = max(EXPANDED_BYTES, EXPANSION * size)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """As any file; what is asked for without a number is bounded too."""
+        return self._counted(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        """As any file; text is read this way."""
+        return self._counted(super().read1(size))
+
+    def _counted(self, data: bytes) -> bytes:
+        self._left -= len(data)
+        if self._left < 0:
+            problem = f"expands to more than {EXPANSION} times its size, so it is not read"
+            raise DecodeError(problem, source=self._file)
+        return data
 
 
 def _damaged(path: PathLike, error: Exception, where: str) -> DecodeError:
