@@ -11,7 +11,7 @@ import pytest
 from fairway.cluster import Event, PodClass, Verb
 from fairway.cycle import Decision, Outcome, decode_configuration, default_configuration
 from fairway.cycle.plugin_entry import PluginEntry, implemented_points
-from fairway.model import Node, Pod
+from fairway.model import ContainerStatus, Node, Pod, PodCondition, ResourceRequirements, parse_quantity
 from fairway.plugin import Plugin, Refusal, Wait
 from fairway.plugins.registry import REGISTRY
 from fairway.queue import Place
@@ -233,6 +233,25 @@ def test_a_refusal_at_reserve_undoes_the_choice() -> None:
     assert decision.unschedulable_plugins == {"Doubt"}
     assert made.cluster.nodes.requested[0, 0] == 0
     assert world_of(made).reports == ["one: 0/1 nodes are available: 1 node(s) are doubtful."]
+
+
+# -- resizes -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_resize_that_can_never_be_makes_room() -> None:
+    """The pod asked for three where one was; its node will never give more, so the one counts again."""
+    big = pod("big", cpu=3, node="a")
+    (container,) = big.spec.containers
+    given = ContainerStatus(name=container.name, resources=ResourceRequirements(requests={"cpu": parse_quantity("1")}))
+    growing = msgspec.structs.replace(big, status=msgspec.structs.replace(big.status, container_statuses=(given,)))
+    never = (PodCondition(type="PodResizePending", status="True", reason="Infeasible"),)
+    refused = msgspec.structs.replace(growing, status=msgspec.structs.replace(growing.status, conditions=never))
+    made = scheduler(node("a", cpu=4), growing, pod("waiting", cpu=2))
+    made.run_until_idle()
+    assert world_of(made).bindings == []
+    made.observe(Event(Verb.MODIFIED, refused))
+    made.run_until_idle()
+    assert world_of(made).bindings == [("waiting", "a")]
 
 
 # -- determinism -------------------------------------------------------------------------------------------------------
