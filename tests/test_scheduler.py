@@ -235,6 +235,27 @@ def test_a_refusal_at_reserve_undoes_the_choice() -> None:
     assert world_of(made).reports == ["one: 0/1 nodes are available: 1 node(s) are doubtful."]
 
 
+# -- promises ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True], ids=["standing", "already forgotten here"])
+@pytest.mark.parametrize("other", ["", "b"], ids=["nothing", "another node"])
+def test_a_promise_taken_back_makes_room_for_the_less_important(other: str, is_forgotten: bool) -> None:
+    def promised(to: str) -> Pod:
+        return pod("promised", cpu=3, gates="later", priority=10, nominated_node=to)
+
+    made = scheduler(node("a", cpu=4), promised(""), pod("waiting", cpu=2), pod("urgent", cpu=5, priority=20))
+    made.observe(Event(Verb.MODIFIED, promised("a")))
+    made.run_until_idle()
+    assert world_of(made).bindings == []
+    if is_forgotten:
+        made.queue.nominate(promised("a"), "")
+    made.observe(Event(Verb.MODIFIED, promised(other)))
+    attempts = [decision.pod.metadata.name for decision in made.run_until_idle()]
+    assert attempts == ["waiting"]  # the more important pod never minded the promise
+    assert world_of(made).bindings == [("waiting", "a")]
+
+
 # -- resizes -----------------------------------------------------------------------------------------------------------
 
 
