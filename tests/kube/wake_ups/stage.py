@@ -16,7 +16,7 @@ from tests.kube.api import ApiError
 from tests.kube.control_plane import ControlPlane
 from tests.kube.processes import Program
 from tests.kube.wake_ups.case import NAMESPACE, SENTINEL, SUBJECT, URGENT, Case, added, event_label
-from tests.kube.wake_ups.metrics import MetricsPage
+from tests.kube.wake_ups.metrics import MetricsPage, Reading
 
 __all__ = ["Answer", "Stage"]
 
@@ -81,18 +81,18 @@ class Stage:
         is_gated = bool(case.pod["spec"].get("schedulingGates"))
         with self._hearing(["UnschedulablePodAdd" if is_gated else "UnschedulablePodUpdate"]):
             self._api.create(case.pod)
-        return self._refusal(SUBJECT)
+            return self._refusal(SUBJECT)
 
     def _look(self, case: Case, message: str) -> Answer:
-        before = self._page.read()
-        with self._hearing([case.event.label]):
+        with self._hearing([case.event.label]) as before:
             case.event.do(self._api)
-        if case.wakes:
-            with suppress(TimeoutError):  # the answer tells
+            if not case.wakes:
+                self._send_sentinel()
+        with suppress(TimeoutError):  # the answer tells
+            if case.node:
+                self._until(lambda: bool(self._node()), f"{case} places the pod")
+            if case.wakes:
                 self._until(lambda: self._page.read().attempts() > before.attempts(), f"{case} has the pod tried")
-                self._until(lambda: not case.node or bool(self._node()), f"{case} places the pod")
-        else:
-            self._send_sentinel()
         after = self._page.read()
         return Answer(
             before.refused_by(),
@@ -144,16 +144,16 @@ class Stage:
         return said[0]
 
     @contextmanager
-    def _hearing(self, labels: Iterable[str]) -> Iterator[None]:
+    def _hearing(self, labels: Iterable[str]) -> Iterator[Reading]:
         """Do something, and then wait until the scheduler has taken in what it hears of that; "" is never heard."""
         expected = Counter(labels)
         del expected[""]
-        before = {label: self._page.read().handled(label) for label in expected}
-        yield
+        before = self._page.read()
+        yield before
 
         def have_all_come() -> bool:
             now = self._page.read()
-            return all(now.handled(label) >= before[label] + n for label, n in expected.items())
+            return all(now.handled(label) >= before.handled(label) + n for label, n in expected.items())
 
         if expected:
             self._until(have_all_come, f"it has heard of {', '.join(expected)}")
