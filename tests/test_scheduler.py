@@ -11,7 +11,7 @@ import pytest
 from fairway.cluster import Event, PodClass, Verb
 from fairway.cycle import Decision, Outcome, decode_configuration, default_configuration
 from fairway.cycle.plugin_entry import PluginEntry, implemented_points
-from fairway.model import Node, Pod
+from fairway.model import ContainerStatus, Node, Pod, PodCondition, ResourceRequirements, parse_quantity
 from fairway.plugin import Plugin, Refusal, Wait
 from fairway.plugins.registry import REGISTRY
 from fairway.queue import Place
@@ -233,6 +233,46 @@ def test_a_refusal_at_reserve_undoes_the_choice() -> None:
     assert decision.unschedulable_plugins == {"Doubt"}
     assert made.cluster.nodes.requested[0, 0] == 0
     assert world_of(made).reports == ["one: 0/1 nodes are available: 1 node(s) are doubtful."]
+
+
+# -- promises ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True], ids=["standing", "already forgotten here"])
+@pytest.mark.parametrize("other", ["", "b"], ids=["nothing", "another node"])
+def test_a_promise_taken_back_makes_room_for_the_less_important(other: str, is_forgotten: bool) -> None:
+    def promised(to: str) -> Pod:
+        return pod("promised", cpu=3, gates="later", priority=10, nominated_node=to)
+
+    made = scheduler(node("a", cpu=4), promised(""), pod("waiting", cpu=2), pod("urgent", cpu=5, priority=20))
+    made.observe(Event(Verb.MODIFIED, promised("a")))
+    made.run_until_idle()
+    assert world_of(made).bindings == []
+    if is_forgotten:
+        made.queue.nominate(promised("a"), "")
+    made.observe(Event(Verb.MODIFIED, promised(other)))
+    attempts = [decision.pod.metadata.name for decision in made.run_until_idle()]
+    assert attempts == ["waiting"]  # the more important pod never minded the promise
+    assert world_of(made).bindings == [("waiting", "a")]
+
+
+# -- resizes -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_resize_that_can_never_be_makes_room() -> None:
+    """The pod asked for three where one was; its node will never give more, so the one counts again."""
+    big = pod("big", cpu=3, node="a")
+    (container,) = big.spec.containers
+    given = ContainerStatus(name=container.name, resources=ResourceRequirements(requests={"cpu": parse_quantity("1")}))
+    growing = msgspec.structs.replace(big, status=msgspec.structs.replace(big.status, container_statuses=(given,)))
+    never = (PodCondition(type="PodResizePending", status="True", reason="Infeasible"),)
+    refused = msgspec.structs.replace(growing, status=msgspec.structs.replace(growing.status, conditions=never))
+    made = scheduler(node("a", cpu=4), growing, pod("waiting", cpu=2))
+    made.run_until_idle()
+    assert world_of(made).bindings == []
+    made.observe(Event(Verb.MODIFIED, refused))
+    made.run_until_idle()
+    assert world_of(made).bindings == [("waiting", "a")]
 
 
 # -- determinism -------------------------------------------------------------------------------------------------------

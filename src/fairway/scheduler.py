@@ -126,10 +126,11 @@ class Scheduler:
             return
         if not gone:
             if uid not in self.cluster.pods.by_uid:  # else we have decided already: the binding is under way
-                promised = self.cluster.nominations.node_of(uid)
+                queued = self.queue.find(uid)
+                before = None if queued is None else queued.latest or queued.pod
                 self.queue.update(None, pod)
-                if promised is not None and promised != self.cluster.nominations.node_of(uid):
-                    self._tell_less_important(pod)
+                if before is not None and before.status.nominated_node_name not in ("", pod.status.nominated_node_name):
+                    self._tell_less_important(before)
             return
         self.queue.delete(pod)
         if uid in self.held:

@@ -8,7 +8,17 @@ import pytest
 
 from fairway.cluster import Action, Resource
 from fairway.cluster.changes import is_heartbeat, node_changes, pod_changes
-from fairway.model import Node, NodeCondition, Pod, PodResourceClaimStatus, ResourceRequirements, parse_quantity
+from fairway.model import (
+    Container,
+    ContainerStatus,
+    Node,
+    NodeCondition,
+    Pod,
+    PodCondition,
+    PodResourceClaimStatus,
+    ResourceRequirements,
+    parse_quantity,
+)
 from fairway.testing import node, pod
 
 
@@ -90,6 +100,34 @@ def in_force(cpu: str) -> Pod:
     return msgspec.structs.replace(plain, status=msgspec.structs.replace(plain.status, resources=given))
 
 
+def asking(cpu: str) -> ResourceRequirements:
+    return ResourceRequirements(requests={"cpu": parse_quantity(cpu)})
+
+
+def resizing(cpu: str, given: str, promised: str = "0", pending: str = "", labels: str = "") -> Pod:
+    """A pod that asks for so much, has got so much, was promised so much, and what its node says about the rest."""
+    plain = pod(cpu=cpu, labels={"x": labels} if labels else {})
+    (container,) = plain.spec.containers
+    allocated = {"cpu": parse_quantity(promised)}
+    reported = ContainerStatus(name=container.name, resources=asking(given), allocated_resources=allocated)
+    conditions = [PodCondition(type="Ready", status="True")]
+    if pending:
+        conditions.append(PodCondition(type="PodResizePending", status="True", reason=pending))
+    status = msgspec.structs.replace(plain.status, container_statuses=(reported,), conditions=tuple(conditions))
+    return msgspec.structs.replace(plain, status=status)
+
+
+def with_sidecar(cpu: str) -> Pod:
+    return pod(init_containers=Container(name="side", restart_policy="Always", resources=asking(cpu)))
+
+
+def promised(cpu: str) -> Pod:
+    """As a whole, which asks for less than it was promised."""
+    plain = in_force("1")
+    status = msgspec.structs.replace(plain.status, allocated_resources={"cpu": parse_quantity(cpu)})
+    return msgspec.structs.replace(plain, status=status)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "actions"),
     [
@@ -99,6 +137,28 @@ def in_force(cpu: str) -> Pod:
         (pod(cpu=1), pod(cpu=2), [Action.UPDATE]),
         (pod(cpu=1, memory=1), pod(cpu=1), [Action.UPDATE_POD_SCALE_DOWN]),
         (in_force("3"), in_force("2"), [Action.UPDATE_POD_SCALE_DOWN]),
+        (promised("3"), promised("2"), [Action.UPDATE_POD_SCALE_DOWN]),
+        (with_sidecar("2"), with_sidecar("1"), [Action.UPDATE_POD_SCALE_DOWN]),
+        (pod(memory="1600m"), pod(memory="1500m"), [Action.UPDATE_POD_SCALE_DOWN]),
+        (resizing("3", "1"), resizing("3", "1", pending="Infeasible"), [Action.UPDATE_POD_SCALE_DOWN]),
+        (
+            resizing("3", "1", pending="Deferred"),
+            resizing("3", "1", pending="Infeasible"),
+            [Action.UPDATE_POD_SCALE_DOWN],
+        ),
+        (resizing("3", "1", "3"), resizing("3", "1", "3", pending="Infeasible"), [Action.UPDATE]),
+        (resizing("3", "1", pending="Infeasible"), resizing("3", "1", pending="Deferred"), [Action.UPDATE]),
+        (resizing("3", "1", pending="Infeasible"), resizing("3", "1"), [Action.UPDATE]),
+        (resizing("3", "1"), resizing("3", "1", pending="Deferred"), [Action.UPDATE]),
+        (resizing("3", "1", pending="Deferred"), resizing("1", "1"), [Action.UPDATE_POD_SCALE_DOWN]),
+        (resizing("3", "1", pending="Infeasible"), resizing("1", "1"), [Action.UPDATE]),
+        (resizing("1", "3", "1"), resizing("1", "1", "1"), [Action.UPDATE_POD_SCALE_DOWN]),
+        (resizing("1", "1", "3"), resizing("1", "1", "1"), [Action.UPDATE_POD_SCALE_DOWN]),
+        (
+            resizing("3", "1"),
+            resizing("3", "1", pending="Infeasible", labels="1"),
+            [Action.UPDATE_POD_LABEL, Action.UPDATE_POD_SCALE_DOWN],
+        ),
         (pod(gates="a"), pod(), [Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED]),
         (pod(gates=("a", "b")), pod(gates="a"), [Action.UPDATE]),
         (pod(), pod(tolerates="x"), [Action.UPDATE_POD_TOLERATION]),
@@ -112,6 +172,20 @@ def in_force(cpu: str) -> Pod:
         "more cpu",
         "no memory any more",
         "less in force",
+        "less promised to the pod as a whole",
+        "a sidecar with less",
+        "less than a byte less",
+        "a resize that can never be",
+        "a deferred resize that can never be",
+        "a resize that can never be, though promised",
+        "a resize that may be after all",
+        "a resize that can be after all",
+        "a deferred resize",
+        "a deferred resize is withdrawn",
+        "an impossible resize is withdrawn",
+        "a container has shrunk",
+        "a promise taken back",
+        "a resize that can never be, and labels",
         "no gates any more",
         "fewer gates",
         "tolerations",

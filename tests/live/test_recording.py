@@ -53,6 +53,9 @@ def test_a_cluster_is_recorded_whoever_schedules(tmp_path: Path) -> None:
             await api.until(lambda: len(api.streams) == len(WATCHED_TO_THE_END))
             api.put("pods", pod("new"))
             bind(api, "new", "n1")
+            given = [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]
+            bind(api, "new", "n1", containerStatuses=given)  # more than it asks for: it is being made smaller
+            bind(api, "new", "n1")
             api.put("nodes", node("n1") | {"spec": {"unschedulable": True}})
             bind(api, "new", "n1", phase="Succeeded")
             api.put("pods", pod("victim", nodeName="n1"))
@@ -74,6 +77,12 @@ def test_a_cluster_is_recorded_whoever_schedules(tmp_path: Path) -> None:
             ("default/new", "n1", "Succeeded"),
             ("default/old", "n1", None),
             ("default/victim", "n1", "Preempted"),
+        ]
+        held = found.sql("SELECT cpu_milli, reason FROM occupancy WHERE pod = 'default/new' ORDER BY rowid").rows()
+        assert [tuple(row.values()) for row in held] == [
+            (1000, "Resized"),
+            (3000, "Resized"),
+            (1000, "Succeeded"),
         ]
         changes = [row["change"] for row in found.sql("SELECT change FROM nodes ORDER BY from_seconds").rows()]
         assert changes == ["Added", "Cordoned"]

@@ -10,7 +10,7 @@ import msgspec
 
 from fairway.cluster.events import Action, ClusterEvent, Resource
 from fairway.model import Node, NodeStatus, Pod
-from fairway.model.requests import pod_requests
+from fairway.model.requests import is_resize_infeasible, is_scaled_down, seem_alike
 
 ASSIGNED_UPDATE = ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE)
 UNSCHEDULED_UPDATE = ClusterEvent(Resource.UNSCHEDULED_POD, Action.UPDATE)
@@ -58,7 +58,7 @@ def pod_changes(old: Pod, new: Pod) -> list[ClusterEvent]:
     actions = []
     if old.metadata.labels != new.metadata.labels:
         actions.append(Action.UPDATE_POD_LABEL)
-    if _is_scaled_down(old, new):
+    if not seem_alike(old, new) and is_scaled_down(old, new):
         actions.append(Action.UPDATE_POD_SCALE_DOWN)
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:
         actions.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
@@ -82,22 +82,11 @@ def _is_like(old: Pod, new: Pod) -> bool:
         and before.container_statuses is after.container_statuses
         and before.init_container_statuses is after.init_container_statuses
         and before.resources is after.resources
+        and before.allocated_resources is after.allocated_resources
+        and (before.conditions is after.conditions or is_resize_infeasible(old) == is_resize_infeasible(new))
         and before.resource_claim_statuses is after.resource_claim_statuses
         and before.extended_resource_claim_status is after.extended_resource_claim_status
     )
-
-
-def _is_scaled_down(old: Pod, new: Pod) -> bool:
-    if (old.spec is new.spec or old.spec.containers == new.spec.containers) and _resizes(old) == _resizes(new):
-        return False
-    wants = pod_requests(new)
-    return any(wants.get(name, -1) < amount for name, amount in pod_requests(old).items())
-
-
-def _resizes(pod: Pod) -> tuple[object, ...]:
-    """What the status says about resources in force."""
-    status = pod.status
-    return status.resources, status.container_statuses, status.init_container_statuses, pod.spec.resources
 
 
 def _conditions(node: Node) -> dict[str, str]:

@@ -22,6 +22,7 @@ from fairway.live.connection import Connection
 from fairway.live.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Node, Pod, pod_requests
 from fairway.model.device_need import GPU_INDEX
+from fairway.model.requests import seem_alike
 from fairway.queue import Place, QueuedPod, profile_name
 from fairway.record import NullWriter, RunWriter
 
@@ -103,7 +104,7 @@ class LiveRecorder:
             self._writer.bound(time, uid, node, pod.metadata.annotations.get(GPU_INDEX))
         if pod.status.phase == "Running" and uid in self._bound:
             self._writer.started(time, uid)
-        if before is not None and before.spec is not pod.spec and pod_requests(before) != pod_requests(pod):
+        if before is not None and not seem_alike(before, pod) and pod_requests(before) != pod_requests(pod):
             self._writer.resized(time, pod)
         if is_gone or pod.is_finished:
             del self._pods[uid]

@@ -22,10 +22,13 @@ __all__ = [
     "container_limits",
     "container_requests",
     "is_pod_level_resource",
+    "is_resize_infeasible",
     "is_scalar_resource",
+    "is_scaled_down",
     "pod_requests",
     "pod_scoring_requests",
     "resident_scoring_requests",
+    "seem_alike",
 ]
 
 DEFAULT_MILLI_CPU = 100
@@ -68,6 +71,40 @@ def resident_scoring_requests(pod: Pod) -> dict[str, int]:
     if _has_pod_level_requests(pod):
         defaults = {name: amount for name, amount in SCORING_DEFAULTS.items() if name not in requests}
     return _integers(_requests(pod, defaults=defaults) if defaults else requests)
+
+
+def seem_alike(old: Pod, new: Pod) -> bool:
+    """Is it easily seen that two versions of a pod ask for the same? Most do; to be sure, work the requests out."""
+    before, after, was, now = old.spec, new.spec, old.status, new.status
+    return (
+        was.container_statuses == now.container_statuses
+        and was.init_container_statuses == now.init_container_statuses
+        and was.resources == now.resources
+        and was.allocated_resources == now.allocated_resources
+        and is_resize_infeasible(old) == is_resize_infeasible(new)
+        and (before is after or (before.resources == after.resources and before.overhead == after.overhead))
+        and (before is after or before.containers == after.containers)
+        and (before is after or before.init_containers == after.init_containers)
+    )
+
+
+def is_scaled_down(old: Pod, new: Pod) -> bool:
+    """Does the newer version of a pod ask for less of anything, as `extractPodScaleDown` of kube-scheduler counts?
+
+    Thousandths of every resource are compared there, also of those that are counted in whole units, or not at all.
+    """
+    after = _requests(new)
+    return any(
+        name not in after or thousandths(after[name]) < thousandths(nanos) for name, nanos in _requests(old).items()
+    )
+
+
+def is_resize_infeasible(pod: Pod) -> bool:
+    """Has the node said that it can never give what the pod asks for now? Then what it has given counts."""
+    for condition in pod.status.conditions:
+        if condition.type == "PodResizePending":
+            return condition.reason == "Infeasible"
+    return False
 
 
 def is_pod_level_resource(name: str) -> bool:
@@ -163,17 +200,10 @@ def _effective(
     pod: Pod, spec: ResourceRequirements, actual: ResourceRequirements, allocated: Mapping[str, Quantity]
 ) -> Amounts:
     """The most of what is asked for, in force and promised; what is asked for counts unless it can never be."""
-    amounts = {} if _is_resize_infeasible(pod) else _amounts(spec.requests)
+    amounts = {} if is_resize_infeasible(pod) else _amounts(spec.requests)
     _raise(amounts, _amounts(actual.requests))
     _raise(amounts, _amounts(allocated))
     return amounts
-
-
-def _is_resize_infeasible(pod: Pod) -> bool:
-    for condition in pod.status.conditions:
-        if condition.type == "PodResizePending":
-            return condition.reason == "Infeasible"
-    return False
 
 
 def _has_pod_level_requests(pod: Pod) -> bool:
