@@ -283,6 +283,11 @@ class Stream:
         """Stay connected, say nothing more."""
         self.is_muted = True
 
+    def unmute(self) -> None:
+        """Say what was held back, and go on."""
+        self.is_muted = False
+        self.wake.set()
+
     async def send(self, verb: str, tree: Tree) -> None:
         await self.raw(json.dumps({"type": verb, "object": tree}).encode() + b"\n")
 

@@ -71,10 +71,11 @@ class ObjectStore:
         known = self._objects.get(key)
         if known is None or known.metadata.uid != uid:
             return []  # the watch was faster
-        if not is_final:
-            self._gone.add(uid)
         del self._objects[key]
-        return [Event(DELETED, thing)]
+        if is_final:
+            return [Event(DELETED, thing)]
+        self._gone.add(uid)
+        return [Event(DELETED, known)]  # whoever read has an older copy: everybody else heard of this one
 
     def replace(self, things: Iterable[ApiObject], version: str) -> list[Event]:
         """This is all there was at that version; what we have read since then stays."""
