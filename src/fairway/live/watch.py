@@ -139,6 +139,8 @@ class Reflector:
 
     def offer(self, thing: ApiObject) -> None:
         """Somebody read this object; it may be newer than what the watch has told."""
+        if UNKNOWN < version_number(thing.metadata.resource_version) <= self._number:
+            return  # the answer was late: we know of this version, or that the object has gone since
         events = self.store.put(thing)
         if events:
             self._deliver(events)
