@@ -198,7 +198,8 @@ class Adversary:
             "evictions": world.evictor.backlog,
             "reservations": len(self.live.cluster.storage.reservations),
         }
-        return [f"{name}: {count}" for name, count in counts.items() if count]
+        found = [f"{name}: {count}" for name, count in counts.items() if count]
+        return found + [f"{uid} was deleted {count} times" for uid, count in self.server.deletions.items() if count > 1]
 
     def _in_stores(self) -> list[str]:
         wrong = []

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
@@ -61,6 +62,8 @@ class ModelServer:
         self.history: list[tuple[int, str, str, Tree | None, Tree | None]] = []  # version, resource, key, before, after
         self._states: dict[int, dict[str, dict[str, Tree]]] = {100: {"pods": {}, "nodes": {}}}
         self.calls: list[Call] = []
+        self.requests: list[str] = []  # every call there was, by name
+        self.deletions: Counter[str] = Counter()  # by uid: how often somebody was told that a pod has to go
         self.watches: list[Watch] = []
         self._numbers = iter(range(1, 10**9))
 
@@ -109,6 +112,7 @@ class ModelServer:
         if method == "PATCH":
             return self._served(call)
         self.calls.append(call)
+        self.requests.append(repr(call))
         try:
             async with asyncio.timeout(timeout):
                 return await call.future
@@ -126,6 +130,8 @@ class ModelServer:
         self.calls.remove(call)
         if not call.future.done():
             assert call.outcome is not None
+            if call.method == "DELETE" and call.outcome.status == 200:
+                self.deletions[call.body["preconditions"]["uid"]] += 1
             call.future.set_result(call.outcome)
 
     def lose(self, call: Call) -> None:

@@ -96,8 +96,9 @@ async def scheduling(server: ModelServer, names: str, story: Callable[[Adversary
         await asyncio.gather(running, return_exceptions=True)
 
 
-@pytest.mark.parametrize("story", STORIES.values(), ids=list(STORIES))
-def test_a_story_that_could_end_badly(story: str) -> None:
+def told(story: str) -> Callable[[Adversary], Awaitable[None]]:
+    """These moves, one after the other."""
+
     async def tell(adversary: Adversary) -> None:
         for name in story.split(", "):
             moves = {name: move for moves in adversary.moves().values() for name, move in moves.items()}
@@ -107,7 +108,12 @@ def test_a_story_that_could_end_badly(story: str) -> None:
                 moves[name]()
             await settle()
 
-    run_virtually(scheduling(ModelServer(streams_lists=True), "abc", tell))
+    return tell
+
+
+@pytest.mark.parametrize("story", STORIES.values(), ids=list(STORIES))
+def test_a_story_that_could_end_badly(story: str) -> None:
+    run_virtually(scheduling(ModelServer(streams_lists=True), "abc", told(story)))
 
 
 async def play_out(choose: Choose, streams_lists: bool, num_moves: int) -> None:
@@ -131,3 +137,40 @@ async def play_out(choose: Choose, streams_lists: bool, num_moves: int) -> None:
 @given(data=st.data(), num_moves=st.integers(1, 60))
 def test_the_cache_is_equal_to_the_api_server(streams_lists: bool, data: st.DataObject, num_moves: int) -> None:
     run_virtually(play_out(lambda moves: data.draw(st.sampled_from(moves)), streams_lists, num_moves))
+
+
+FULL = (  # a and c are on the only node
+    "create a, tell pods, serve POST a, answer POST a, create c, tell all pods, bind c to n1, tell all pods, "
+    "create b, tell pods, tell all pods"
+)
+DELETIONS = {
+    "tried again while the victim is being deleted": (
+        "delete c, tell all pods, wait 25, serve DELETE a, answer DELETE a, tell all pods",
+        1,
+    ),
+    "tried again before the watch shows the deletion": (
+        "delete c, serve DELETE a, answer DELETE a, tell pods, wait 25, tell all pods",
+        1,
+    ),
+    "the answer was lost, and the watch shows the deletion": (
+        "serve DELETE a, tell all pods, lose DELETE a, wait 25, delete a, tell all pods",
+        1,
+    ),
+    "the last victim leaves before the answer comes": (
+        "serve DELETE a, delete a, tell all pods, serve POST b, answer POST b, answer DELETE a, tell all pods",
+        1,
+    ),
+    "it failed": ("refuse DELETE a 500, answer DELETE a, wait 2, serve DELETE a, answer DELETE a, tell all pods", 2),
+    "it failed, and there is room elsewhere": (
+        "refuse DELETE a 500, answer DELETE a, add n2, tell nodes, wait 2, serve POST b, answer POST b, tell all pods",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize(("story", "num_deletions"), DELETIONS.values(), ids=list(DELETIONS))
+def test_a_victim_is_deleted_once_unless_that_failed(story: str, num_deletions: int) -> None:
+    server = ModelServer(streams_lists=True)
+    run_virtually(scheduling(server, "abc", told(f"{FULL}, {story}")))
+    assert server.requests.count("DELETE a") == num_deletions
+    assert server.objects["pods"]["default/b"]["spec"]["nodeName"]
