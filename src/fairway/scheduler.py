@@ -132,7 +132,7 @@ class Scheduler:
             return
         if not gone:
             # What we have decided about already is being bound; one that is held back hears of it when it comes back.
-            if uid in self.held or not (uid in self._bound or uid in self.cluster.pods.by_uid):
+            if uid in self.held or not (self.has_decided(uid) or uid in self.cluster.pods.by_uid):
                 promised = self.cluster.nominations.node_of(uid)
                 self.queue.update(None, pod)
                 if promised is not None and promised != self.cluster.nominations.node_of(uid):
@@ -144,6 +144,10 @@ class Scheduler:
             self._release(decision)
         elif pod.status.nominated_node_name:
             self._tell_less_important(pod)
+
+    def has_decided(self, uid: str) -> bool:
+        """Was a node chosen for the pod, and is that neither confirmed nor taken back?"""
+        return uid in self.held or uid in self._bound
 
     def _take_decision(self, uid: str) -> Decision | None:
         """What we have decided about a pod, if the world has not confirmed it; it is out of our hands now."""

@@ -24,6 +24,7 @@ PODS = {  # name: cpu, priority, held by the permit plugin
     "a": ("3", 0, False),
     "b": ("3", 100, False),
     "c": ("1", 0, True),
+    "d": ("3", 0, False),
 }
 NODES = ("n1", "n2")
 CPU = 4

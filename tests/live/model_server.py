@@ -33,11 +33,14 @@ class Call:
 
     def __init__(self, method: str, path: str, body: Any) -> None:
         self.method, self.path, self.body = method, path, body
+        parts = path.split("/")[3:]  # after /api/v1
+        self.resource, name = parts[2:4] if parts[0] == "namespaces" else parts[:2]
+        self.key = f"{parts[1]}/{name}" if parts[0] == "namespaces" else name
         self.outcome: Answer | None = None
         self.future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
     def __repr__(self) -> str:
-        return f"{self.method} {self.path.split('/')[6]}"
+        return f"{self.method} {self.key.rpartition('/')[2]}"
 
 
 class Watch:
@@ -106,9 +109,9 @@ class ModelServer:
     ) -> Answer:
         if method == "GET" and path.count("/") == 3:
             return self._list(path.rsplit("/", 1)[1], query or {})
-        call = Call(method, path, json.loads(body) if body else None)
         if "/events" in path:
             return Answer(201, {}, b"{}")
+        call = Call(method, path, json.loads(body) if body else None)
         if method == "PATCH":
             return self._served(call)
         self.calls.append(call)
@@ -141,11 +144,10 @@ class ModelServer:
             call.future.set_exception(Unreachable(URL, "connection reset"))
 
     def _served(self, call: Call) -> Answer:
-        _, _, _, _, namespace, resource, name, *rest = call.path.split("/")
-        key = f"{namespace}/{name}"
+        resource, key = call.resource, call.key
         found = self.objects[resource].get(key)
         if found is None:
-            return status(404, f'{resource} "{name}" not found')
+            return status(404, f'{resource} "{key}" not found')
         if call.method == "GET":
             return Answer(200, {}, json.dumps(found).encode())
         wanted = call.body.get("preconditions") or call.body.get("metadata") or {}
@@ -160,7 +162,7 @@ class ModelServer:
                 tree["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
                 self.put(resource, tree)
             return Answer(200, {}, b"{}")
-        if rest == ["binding"]:
+        if call.path.endswith("/binding"):
             if found["spec"].get("nodeName") or "deletionTimestamp" in found["metadata"]:
                 return status(409, "the pod has a node, or is being deleted")
             tree["spec"]["nodeName"] = call.body["target"]["name"]

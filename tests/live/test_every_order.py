@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fairway.cycle.config import decode_configuration
+from fairway.live.belief import differences
 from fairway.live.connection import Connection
 from fairway.live.service import LiveScheduler, ServiceSettings
 from fairway.live.watched_kinds import PODS, WatchedKind
@@ -128,6 +129,8 @@ async def play_out(choose: Choose, streams_lists: bool, num_moves: int) -> None:
             else:
                 moves[who][choose(list(moves[who]))]()
             await settle()
+            reflectors = adversary.live.watch.reflectors
+            assert not any(differences(adversary.live.scheduler, reflectors[Pod].store, reflectors[Node].store))
 
     await scheduling(ModelServer(streams_lists), names, improvise)
 

@@ -62,6 +62,11 @@ class ObjectStore:
             return [Event(MODIFIED, thing)]
         return [Event(DELETED, known), Event(ADDED, thing)]
 
+    def correct(self, thing: ApiObject) -> list[Event]:
+        """An object is certainly there in this version, whatever was heard before."""
+        self._gone.discard(thing.metadata.uid)
+        return self.put(thing)
+
     def remove(self, thing: ApiObject, is_final: bool = True) -> list[Event]:
         """An object was deleted; not final: we read that it is gone, and the watch will say so later."""
         uid = thing.metadata.uid

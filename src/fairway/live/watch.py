@@ -151,6 +151,12 @@ class Reflector:
         if events:
             self._deliver(events)
 
+    def correct(self, thing: ApiObject, is_gone: bool) -> None:
+        """The store is wrong about this object, which has been made sure of; the watch will not put it right."""
+        events = self.store.remove(thing) if is_gone else self.store.correct(thing)
+        if events:
+            self._deliver(events)
+
     # -- lists -------------------------------------------------------------------------------------------------------
 
     async def _list_pages(self) -> None:
