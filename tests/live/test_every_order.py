@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from fairway.cycle.config import decode_configuration
 from fairway.live.belief import differences
 from fairway.live.connection import Connection
+from fairway.live.election import Election
 from fairway.live.service import LiveScheduler, ServiceSettings
 from fairway.live.watched_kinds import PODS, WatchedKind
 from fairway.model import Node, Pod
@@ -77,11 +78,36 @@ STORIES = {
 }
 
 
-async def scheduling(server: ModelServer, names: str, story: Callable[[Adversary], Awaitable[None]]) -> None:
+class Doubtful:
+    """An election whose winner is not always sure of it."""
+
+    def __init__(self) -> None:
+        self.is_sure = True
+
+    async def run(self, stop: asyncio.Event, on_started: Callable[[], None]) -> bool:
+        on_started()
+        return await stop.wait()
+
+    async def release(self) -> None:
+        pass
+
+    def is_leading(self) -> bool:
+        return self.is_sure
+
+    def fault(self) -> str | None:
+        return None
+
+
+async def scheduling(
+    server: ModelServer,
+    names: str,
+    story: Callable[[Adversary], Awaitable[None]],
+    election: Election | None = None,
+) -> None:
     """Play a story with a scheduler, let everything come to its end, and compare."""
     server.put("nodes", node("n1"))
     configuration = decode_configuration(CONFIGURATION, "test", REGISTRY)
-    live = LiveScheduler(cast(Connection, server), configuration, LoopClock(), settings=SETTINGS)
+    live = LiveScheduler(cast(Connection, server), configuration, LoopClock(), settings=SETTINGS, election=election)
     adversary = Adversary(server, live, names)
     synced = asyncio.Event()
     live.on_synced = synced.set
@@ -115,6 +141,20 @@ def told(story: str) -> Callable[[Adversary], Awaitable[None]]:
 @pytest.mark.parametrize("story", STORIES.values(), ids=list(STORIES))
 def test_a_story_that_could_end_badly(story: str) -> None:
     run_virtually(scheduling(ModelServer(streams_lists=True), "abc", told(story)))
+
+
+def test_a_pod_that_a_doubtful_leader_did_not_bind_is_tried_again() -> None:
+    election = Doubtful()
+
+    async def tell(adversary: Adversary) -> None:
+        await told("create a, tell pods, lose POST a, serve GET a")(adversary)
+        election.is_sure = False
+        await told("answer GET a, wait 2")(adversary)
+        election.is_sure = True
+
+    server = ModelServer(streams_lists=True)
+    run_virtually(scheduling(server, "a", tell, election))
+    assert server.requests == ["POST a", "GET a", "POST a"]
 
 
 async def play_out(choose: Choose, streams_lists: bool, num_moves: int) -> None:
