@@ -113,11 +113,17 @@ class Scheduler:
             if not item.spec.node_name and not item.is_finished:
                 self._observe_waiting(item, event.verb is Verb.DELETED)
                 return
-            uid = item.metadata.uid
-            self._bound.pop(uid, None)
-            if uid in self.queue:
-                self.queue.delete(item)  # somebody bound it; not necessarily us
+            self._observe_placed(item, event.verb is Verb.DELETED)
         self.queue.move(self.cluster.apply(event))
+
+    def _observe_placed(self, pod: Pod, gone: bool) -> None:
+        """A pod with a node came, changed or went, or one has ended: what we decided about it is true or obsolete."""
+        uid = pod.metadata.uid
+        decision = self._take_decision(uid)
+        if uid in self.queue:
+            self.queue.delete(pod)  # somebody bound it; not necessarily us
+        if decision is not None and (gone or pod.is_finished or pod.spec.node_name != decision.node):
+            self._release(decision)
 
     def _observe_waiting(self, pod: Pod, gone: bool) -> None:
         """A pod without a node came, changed or went."""
@@ -125,20 +131,31 @@ class Scheduler:
         if not self.queue.serves(pod):
             return
         if not gone:
-            if uid not in self.cluster.pods.by_uid:  # else we have decided already: the binding is under way
+            # What we have decided about already is being bound; one that is held back hears of it when it comes back.
+            if uid in self.held or not (self.has_decided(uid) or uid in self.cluster.pods.by_uid):
                 queued = self.queue.find(uid)
                 before = None if queued is None else queued.latest or queued.pod
                 self.queue.update(None, pod)
                 if before is not None and before.status.nominated_node_name not in ("", pod.status.nominated_node_name):
                     self._tell_less_important(before)
             return
+        decision = self._take_decision(uid)
         self.queue.delete(pod)
-        if uid in self.held:
-            self._release(self.held.pop(uid).decision)
-        elif uid in self._bound:
-            self._release(self._bound.pop(uid)[1])
+        if decision is not None:
+            self._release(decision)
         elif pod.status.nominated_node_name:
             self._tell_less_important(pod)
+
+    def has_decided(self, uid: str) -> bool:
+        """Was a node chosen for the pod, and is that neither confirmed nor taken back?"""
+        return uid in self.held or uid in self._bound
+
+    def _take_decision(self, uid: str) -> Decision | None:
+        """What we have decided about a pod, if the world has not confirmed it; it is out of our hands now."""
+        if uid in self.held:
+            self.queue.done(uid)
+            return self.held.pop(uid).decision
+        return self._bound.pop(uid)[1] if uid in self._bound else None
 
     def _tell_less_important(self, pod: Pod) -> None:
         """They treated the pod as if it were on its nominated node already: there is room again."""

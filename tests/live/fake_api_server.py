@@ -222,7 +222,7 @@ class FakeApiServer:
         for field in ("uid", "resourceVersion"):
             if field in wanted and wanted[field] != found["metadata"][field]:
                 return status(409, f"the object has been modified; {field} differs")
-        return web.json_response(self.put(resource, _merged(copy.deepcopy(found), body)))
+        return web.json_response(self.put(resource, merged(copy.deepcopy(found), body)))
 
     def _selected(self, request: web.Request, tree: Tree | None) -> bool:
         selector = request.query.get("fieldSelector", "")
@@ -283,6 +283,11 @@ class Stream:
         """Stay connected, say nothing more."""
         self.is_muted = True
 
+    def unmute(self) -> None:
+        """Say what was held back, and go on."""
+        self.is_muted = False
+        self.wake.set()
+
     async def send(self, verb: str, tree: Tree) -> None:
         await self.raw(json.dumps({"type": verb, "object": tree}).encode() + b"\n")
 
@@ -310,7 +315,7 @@ class Stream:
             await self.wake.wait()
 
 
-def _merged(tree: Tree, patch: Tree) -> Tree:
+def merged(tree: Tree, patch: Tree) -> Tree:
     """A strategic merge patch, as far as pods need it: conditions by type, null deletes."""
     for name, value in patch.items():
         if name.startswith("$"):
@@ -320,10 +325,10 @@ def _merged(tree: Tree, patch: Tree) -> Tree:
         elif name == "conditions":
             known = {one["type"]: one for one in tree.get(name, ())}
             for one in value:
-                known[one["type"]] = _merged(known.get(one["type"], {}), one)
+                known[one["type"]] = merged(known.get(one["type"], {}), one)
             tree[name] = list(known.values())
         elif isinstance(value, dict):
-            tree[name] = _merged(tree.get(name) or {}, value)
+            tree[name] = merged(tree.get(name) or {}, value)
         else:
             tree[name] = value
     return tree

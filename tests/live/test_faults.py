@@ -167,6 +167,37 @@ def test_a_pod_deleted_under_its_binding_is_forgotten(again: bool) -> None:
     assert not api.sent("PATCH", "/status")
 
 
+def test_a_bound_pod_read_as_gone_before_the_watch_says_so_gives_its_room_back() -> None:
+    async def lose(request: web.Request, go_on: GoOn) -> web.StreamResponse:
+        api, live = holder[0]
+        await go_on()
+        await api.until(lambda: live.cluster.pods.by_uid and not assumed(live))
+        for stream in api.streams:
+            stream.mute()
+        api.delete("pods", "default/p")
+        assert request.transport is not None
+        request.transport.abort()
+        return status(500, "nobody hears this")
+
+    holder: list[tuple[FakeApiServer, LiveScheduler]] = []
+
+    async def story(api: FakeApiServer, live: LiveScheduler) -> None:
+        holder.append((api, live))
+        api.fault("POST", "/pods/p/binding", lose)
+        api.put("pods", pod("p", cpu="3"))
+        await api.until(lambda: len(api.sent("GET", "/pods/p$")) == 1)
+        await settled(api, live)
+        for stream in api.streams:
+            stream.unmute()
+        api.put("pods", pod("next", cpu="3"))
+        await api.until(lambda: bindings(api) == {"next": "n1"})
+        await settled(api, live)
+        assert [placed.pod.metadata.name for placed in live.cluster.pods.by_uid.values()] == ["next"]
+        assert live.cluster.nodes.requested[live.cluster.nodes.row_of["n1"], 0] == 3000
+
+    play(story, ("nodes", node("n1")))
+
+
 def test_a_node_deleted_before_the_binding_is_not_bound_to() -> None:
     async def story(api: FakeApiServer, live: LiveScheduler) -> None:
         api.answer("POST", "/pods/p/binding", 429, "too many", Retry_After="0.2")

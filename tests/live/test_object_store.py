@@ -33,6 +33,10 @@ CASES: dict[str, tuple[list[Step], list[str]]] = {
         [("put", node("a", "1")), ("gone", node("a", "1")), ("put", node("a", "2")), ("remove", node("a", "3"))],
         ["ADDED 1", "DELETED 1"],
     ),
+    "read as gone, by somebody with an older copy": (
+        [("put", node("a", "1")), ("put", node("a", "2")), ("gone", node("a", "1")), ("remove", node("a", "3"))],
+        ["ADDED 1", "MODIFIED 2", "DELETED 2"],
+    ),
     "read as gone after it was deleted": (
         [("put", node("a", "1")), ("remove", node("a", "2")), ("gone", node("a", "1"))],
         ["ADDED 1", "DELETED 2"],

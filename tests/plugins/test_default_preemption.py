@@ -15,10 +15,11 @@ WANTED = ("NodeResourcesFit", "DefaultPreemption")
 
 
 def test_a_pod_whose_victims_are_being_evicted_waits() -> None:
-    plugin = DefaultPreemption(Cluster())
+    what = Cluster()
+    plugin = DefaultPreemption(what)
     waiting = pod("a")
     assert plugin.pre_enqueue(waiting) is None
-    plugin.preempting.add(waiting.metadata.uid)
+    what.preemptions.begin(waiting.metadata.uid)
     refusal = plugin.pre_enqueue(waiting)
     assert refusal is not None
     assert words(refusal) == (
@@ -26,7 +27,7 @@ def test_a_pod_whose_victims_are_being_evicted_waits() -> None:
         "waiting for the preemption for this pod to be finished",
     )
     assert plugin.pre_enqueue(pod("b")) is None
-    plugin.preempting.remove(waiting.metadata.uid)
+    what.preemptions.end(waiting.metadata.uid)
     assert plugin.pre_enqueue(waiting) is None
 
 

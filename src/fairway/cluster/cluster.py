@@ -27,6 +27,7 @@ from fairway.cluster.orphans import Orphan, Orphans
 from fairway.cluster.pod_class import HostPort, PodClass, PodClasses, class_key
 from fairway.cluster.pods import Placed, PodTable
 from fairway.cluster.ports import PortTable
+from fairway.cluster.preemptions import Preemptions
 from fairway.cluster.storage import STORAGE_KINDS, Storage
 from fairway.cluster.typical_pods import Shape, TypicalPods
 from fairway.cluster.view import Nodes
@@ -67,6 +68,7 @@ class Cluster:
         self._keeps_apart = False  # has any pod ever had a class of its own?
         self.counters = Counters(self.nodes.labels, self.pods, self.nodes.capacity)
         self.nominations = Nominations()
+        self.preemptions = Preemptions(self.pods)
         self.node_journal = Journal()  # rows whose node came, went or changed
         self.pod_journal = LatestJournal(self.nodes.capacity)  # rows whose pods changed
         self.versions = Versions()
@@ -381,9 +383,7 @@ class Cluster:
             self._remove(pod.metadata.uid)
             return [Change(POD_LEFT, placed.pod, None)]
         orphan = self._orphans.release(pod.metadata.uid)
-        if orphan is not None:
-            return [Change(POD_LEFT, orphan.pod, None)]
-        return []
+        return [] if orphan is None else [Change(POD_LEFT, orphan.pod, None)]
 
     def _apply_namespace(self, item: Namespace, gone: bool) -> list[Change]:
         before = self.workloads.namespaces.pop(item.metadata.name, None)

@@ -58,7 +58,7 @@ class Bindings(Protocol):
         """The pod exists, and has no node."""
 
     def left_alone(self, pod: Pod) -> None:
-        """The pod is gone, somebody else bound it, or we may no longer write."""
+        """The pod is gone, or somebody else bound it."""
 
 
 class Binder:
@@ -105,7 +105,7 @@ class Binder:
         while True:
             if not self._world.may_write():
                 logger.warning("pod %s is not bound: we are no longer the leader", pod.key)
-                self._world.left_alone(pod)
+                self._world.binding_failed(pod, "we are no longer the leader")  # in case we become it again
                 return
             if not self._world.has_node(node):
                 self._world.binding_failed(pod, f'binding rejected: node "{node}" is gone')

@@ -2,8 +2,9 @@
 
 In: `evict(victim, preemptor, node)` for each victim of a decision. Out: for each a DisruptionTarget condition, a
 deletion with the pod's own grace period, and an event, in this order; the last victim of a preemptor only after all
-others. What fails is tried again after a pause that doubles, until it succeeds or nobody needs the room any more.
-kube-scheduler 1.36: framework/preemption/executor.go.
+others. Meanwhile the preemptor need not be tried again, and is not. Nobody is deleted twice, whoever wants the room and
+however late the watch is. What fails is tried again after a pause that doubles, until it succeeds or nobody needs the
+room any more. kube-scheduler 1.36: framework/preemption/executor.go.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -42,6 +44,12 @@ class Evictions(Protocol):
     def waits_for(self, preemptor: Pod, node: str) -> bool:
         """Is the room on that node still wanted?"""
 
+    def making_room(self, preemptor: Pod, last: Pod | None) -> None:
+        """Victims are being removed for the pod; `last`: all but this one know."""
+
+    def made_room(self, preemptor: Pod, tries_again: bool) -> None:
+        """They all know; or it does not go well, and the pod had better look for itself."""
+
 
 class Evictor:
     """Removes victims."""
@@ -52,7 +60,11 @@ class Evictor:
         self._world = world
         self._events = events
         self._victims: dict[str, list[Pod]] = {}  # by the preemptor's uid, until its task has begun
+        self._wanted: set[tuple[str, str, str]] = set()  # victim's uid, preemptor's uid, node: being seen to
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by victim: one request at a time
+        self._deleted: set[str] = set()  # uids of victims that have to go; the watch has not said so yet
         self._tasks: set[asyncio.Task[None]] = set()
+        self._task_of: dict[str, asyncio.Task[None]] = {}  # by the preemptor's uid: the newest
         self.on_done: Callable[[bool, float], None] | None = None
 
     @property
@@ -62,15 +74,24 @@ class Evictor:
 
     def evict(self, victim: Pod, preemptor: Pod, node: str) -> None:
         """Remove a victim; those of one decision come one after the other and are removed together."""
-        uid = preemptor.metadata.uid
+        uid, wanted = preemptor.metadata.uid, (victim.metadata.uid, preemptor.metadata.uid, node)
+        if self._leaves(victim) or wanted in self._wanted:
+            return
+        self._wanted.add(wanted)
         known = self._victims.get(uid)
         if known is not None:
             known.append(victim)
             return
         self._victims[uid] = [victim]
+        self._world.making_room(preemptor, None)
         task = asyncio.get_running_loop().create_task(self._make_room(preemptor, node))
         self._tasks.add(task)
+        self._task_of[uid] = task
         task.add_done_callback(self._tasks.discard)
+
+    def confirm(self, uid: str) -> None:
+        """An event showed that the pod is on its way out, or gone."""
+        self._deleted.discard(uid)
 
     async def close(self) -> None:
         """Leave what is not done."""
@@ -79,42 +100,68 @@ class Evictor:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _make_room(self, preemptor: Pod, node: str) -> None:
-        *others, last = self._victims.pop(preemptor.metadata.uid)
+        uid = preemptor.metadata.uid
+        victims = self._victims.pop(uid)
+        *others, last = victims
         begun = self._clock.monotonic()
-        removed = all(await asyncio.gather(*(self._remove(victim, preemptor, node) for victim in others)))
-        removed = removed and await self._remove(last, preemptor, node)
+        removed = False
+        try:
+            removed = all(await asyncio.gather(*(self._remove(victim, preemptor, node) for victim in others)))
+            if removed:
+                if self._is_newest(uid):
+                    self._world.making_room(preemptor, last)
+                removed = await self._remove(last, preemptor, node)
+        finally:
+            self._wanted -= {(victim.metadata.uid, uid, node) for victim in victims}
+            if self._is_newest(uid):
+                del self._task_of[uid]
+                # If everybody is gone already, no event is left that would wake the pod.
+                are_gone = all(self._world.newest(victim) is None for victim in victims)
+                self._world.made_room(preemptor, tries_again=are_gone or not removed)
         if self.on_done is not None:
             self.on_done(removed, self._clock.monotonic() - begun)
+
+    def _is_newest(self, uid: str) -> bool:
+        """Is this task what was last decided for the preemptor?"""
+        return self._task_of.get(uid) is asyncio.current_task()
+
+    def _leaves(self, victim: Pod) -> bool:
+        current = self._world.newest(victim)
+        return current is None or current.is_terminating or victim.metadata.uid in self._deleted
 
     async def _remove(self, victim: Pod, preemptor: Pod, node: str) -> bool:
         """Try until the victim is on its way out, or need not be; says whether it is."""
         delay = FIRST_DELAY
-        is_told = False
+        turn = self._turns.setdefault(victim.metadata.uid, asyncio.Lock())
         while self._world.may_write():
-            current = self._world.newest(victim)
-            if current is None or current.is_terminating:
-                return True
-            if not self._world.waits_for(preemptor, node):
-                logger.info("pod %s may stay: nobody needs its room any more", victim.key)
-                return False
-            why, pause = "", None
-            try:
-                if not is_told:
-                    why, pause = await self._tell_victim(current, preemptor)
-                    is_told = not why
-                if is_told:
-                    why, pause = await self._delete(victim)
-            except LiveProblem as problem:
-                why = problem.why
-            if not why:
-                self._events.preempted(victim, preemptor.metadata.uid, node)
-                return True
-            if why == GONE:
-                return True
+            async with turn:  # somebody else may want it gone, too
+                if self._leaves(victim):
+                    return True
+                if not self._world.waits_for(preemptor, node):
+                    logger.info("pod %s may stay: nobody needs its room any more", victim.key)
+                    return False
+                why, pause = await self._ask_to_go(victim, preemptor)
+                if why == GONE:
+                    return True
+                if not why:
+                    if not self._leaves(victim):
+                        self._deleted.add(victim.metadata.uid)
+                    self._events.preempted(victim, preemptor.metadata.uid, node)
+                    return True
             logger.warning("pod %s could not be preempted for %s, trying again: %s", victim.key, preemptor.key, why)
+            if delay == FIRST_DELAY and self._world.waits_for(preemptor, node):
+                self._world.made_room(preemptor, tries_again=True)
             await self._clock.sleep(max(delay, pause or 0.0))
             delay = min(delay * 2, LONGEST_DELAY)
         return False
+
+    async def _ask_to_go(self, victim: Pod, preemptor: Pod) -> tuple[str, float | None]:
+        """Tell the victim why, and delete it; returns what went wrong, and for how long to leave the server alone."""
+        try:
+            why, pause = await self._tell_victim(self._world.newest(victim) or victim, preemptor)
+            return (why, pause) if why else await self._delete(victim)
+        except LiveProblem as problem:
+            return problem.why, None
 
     async def _tell_victim(self, victim: Pod, preemptor: Pod) -> tuple[str, float | None]:
         """Write why; returns what went wrong, if anything did, and for how long the server wants to be left alone."""

@@ -36,8 +36,8 @@ __all__ = ["LiveWorld", "WorldSettings"]
 
 logger = logging.getLogger(__name__)
 
-API_GATES = frozenset({"SchedulingGates"})
-"""Plugins whose refusal to let a pod into the queue the API server itself writes into the pod's status."""
+QUIET_GATES = frozenset({"SchedulingGates", "DefaultPreemption"})
+"""Plugins whose refusal to let a pod into the queue is no news: the pod's status says already what it waits for."""
 
 A_MOMENT = 2.0
 
@@ -160,10 +160,10 @@ class LiveWorld:
         self.statuses.write(pod, Wanted("SchedulerError" if is_error else "Unschedulable", message, nominated))
 
     def queue_moved(self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float) -> None:
-        """A `fairway.queue.Observer`. A plugin that keeps a pod out is named, where the API server does not do it."""
+        """A `fairway.queue.Observer`. A plugin that keeps a pod out is named."""
         if place is None:
             self._leaving = queued
-        elif place is Place.GATED and queued.refusal is not None and queued.gating_plugin not in API_GATES:
+        elif place is Place.GATED and queued.refusal is not None and queued.gating_plugin not in QUIET_GATES:
             words = ", ".join(queued.refusal.reasons)
             self.events.failed(queued.pod, words)
             self.statuses.write(queued.pod, Wanted("Unschedulable", words))
@@ -191,6 +191,23 @@ class LiveWorld:
     def waits_for(self, preemptor: Pod, node: str) -> bool:
         """Is the room still wanted?"""
         return self._scheduler_here().cluster.nominations.node_of(preemptor.metadata.uid) == node
+
+    def making_room(self, preemptor: Pod, last: Pod | None) -> None:
+        """The pod need not be tried again until its victims know."""
+        preemptions, uid = self._scheduler_here().cluster.preemptions, preemptor.metadata.uid
+        if last is None:
+            preemptions.begin(uid)
+        else:
+            preemptions.wait_for_last(uid, last.metadata.uid)
+
+    def made_room(self, preemptor: Pod, tries_again: bool) -> None:
+        """They know, or can not be told."""
+        scheduler = self._scheduler_here()
+        scheduler.cluster.preemptions.end(preemptor.metadata.uid)
+        if tries_again:
+            scheduler.queue.activate((preemptor,))
+            if self.on_progress is not None:
+                self.on_progress()
 
     async def bind_by_extender(self, pod: Pod, node: str) -> bool:
         """Let an extender bind the pod, if that is its business; it may take its time."""
@@ -226,6 +243,8 @@ class LiveWorld:
         if isinstance(item, Pod):
             if item.spec.node_name or event.verb is Verb.DELETED:
                 self.assumed.confirm(item.metadata.uid)
+                if item.is_terminating or event.verb is Verb.DELETED:
+                    self.evictor.confirm(item.metadata.uid)
                 if event.verb is Verb.DELETED and self._preparing and self.volumes is not None:
                     self.volumes.changed()
         elif isinstance(item, PersistentVolume | PersistentVolumeClaim) and self.volumes is not None:

@@ -1,4 +1,4 @@
-"""The metric families that kube-scheduler 1.36 has, as a table: name, type, labels, buckets.
+"""The metric families that kube-scheduler 1.36 has, and ours (`fairway_...`), as a table: name, type, labels, buckets.
 
 `metrics` makes prometheus_client objects of them. Names, labels and buckets are kube-scheduler's, so that dashboards
 and alerts made for it work; the help texts are ours. Families of things Fairway does not do (batching hints,
@@ -127,6 +127,10 @@ FAMILIES = (
     ),
     Family("scheduler_permit_wait_duration_seconds", "histogram", ("result",), "Pods held by permit.", ATTEMPT),
     Family("scheduler_resourceclaim_creates_total", "counter", ("status",), "Claims made for extended resources."),
+    Family("fairway_cache_comparisons_total", "counter", (), "Comparisons of the cache with the API server."),
+    Family(
+        "fairway_cache_differences_total", "counter", ("difference",), "What was wrong in the cache, and was mended."
+    ),
     Family("leader_election_master_status", "gauge", ("name",), "1 while this process holds the lease, else 0."),
     Family("leader_election_slowpath_total", "counter", ("name",), "Renewals that had to read the lease first."),
     Family("rest_client_requests_total", "counter", ("code", "method", "host"), "Requests to the API server."),

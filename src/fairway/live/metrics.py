@@ -163,6 +163,14 @@ class SchedulerMetrics:
         for kind, number in (("nodes", nodes), ("pods", pods), ("assumed_pods", assumed)):
             self._of("scheduler_cache_size", kind).set(number)
 
+    def compared(self) -> None:
+        """The cache was compared with the API server."""
+        self._of("fairway_cache_comparisons_total").inc()
+
+    def cache_differs(self, difference: str) -> None:
+        """Something in the cache was wrong."""
+        self._of("fairway_cache_differences_total", difference).inc()
+
     def leading(self, name: str, is_leading: bool) -> None:
         """Whether this process holds the lease of that name."""
         self._of("leader_election_master_status", name).set(int(is_leading))

@@ -62,6 +62,11 @@ class ObjectStore:
             return [Event(MODIFIED, thing)]
         return [Event(DELETED, known), Event(ADDED, thing)]
 
+    def correct(self, thing: ApiObject) -> list[Event]:
+        """An object is certainly there in this version, whatever was heard before."""
+        self._gone.discard(thing.metadata.uid)
+        return self.put(thing)
+
     def remove(self, thing: ApiObject, is_final: bool = True) -> list[Event]:
         """An object was deleted; not final: we read that it is gone, and the watch will say so later."""
         uid = thing.metadata.uid
@@ -71,10 +76,11 @@ class ObjectStore:
         known = self._objects.get(key)
         if known is None or known.metadata.uid != uid:
             return []  # the watch was faster
-        if not is_final:
-            self._gone.add(uid)
         del self._objects[key]
-        return [Event(DELETED, thing)]
+        if is_final:
+            return [Event(DELETED, thing)]
+        self._gone.add(uid)
+        return [Event(DELETED, known)]  # whoever read has an older copy: everybody else heard of this one
 
     def replace(self, things: Iterable[ApiObject], version: str) -> list[Event]:
         """This is all there was at that version; what we have read since then stays."""

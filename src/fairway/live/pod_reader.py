@@ -64,5 +64,8 @@ class PodReader:
     def _take(self, pod: Pod, body: bytes) -> Pod | None:
         found = decode_object(body, "pod")
         assert isinstance(found, Pod)
-        self._pods.offer(found)
+        if found.is_finished and self._pods.watched.field_selector:
+            self._pods.offer_gone(found)  # the watch will call it deleted, and not speak of it again
+        else:
+            self._pods.offer(found)
         return found if found.metadata.uid == pod.metadata.uid else None

@@ -157,6 +157,7 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None) 
         live.on_synced = _settle_memory
         stack.callback(gc.unfreeze)
         stop_upon_signals(stop)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, live.check.look_now)
         is_clean = await live.run(stop)
         if isinstance(live.world, ShadowWorld):
             _tell_counts(live.world)

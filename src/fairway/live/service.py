@@ -17,6 +17,7 @@ from fairway.cluster import Cluster, Event
 from fairway.cycle import Configuration, Decision, Outcome
 from fairway.cycle.extender import Extender
 from fairway.live.attempt_times import AttemptTimes
+from fairway.live.cache_check import CacheCheck
 from fairway.live.clock import Clock
 from fairway.live.cluster_watch import ClusterWatch
 from fairway.live.connection import Connection
@@ -40,6 +41,7 @@ class ServiceSettings(NamedTuple):
     patience_seconds: float = 60.0  # with an API server that does not answer, or a list that does not come, at first
     slice_seconds: float = 0.004  # of deciding, until events and answers get their turn
     max_backlog: int = 256  # bindings under way; more decisions would only be staler
+    compare_seconds: float = 300.0  # between comparisons of the cache with a fresh list; 0: only upon SIGUSR2
     farewell_seconds: float = 10.0  # for finishing what is under way
     watched: tuple[WatchedKind, ...] = WATCHED
     world: WorldSettings = WorldSettings()
@@ -92,6 +94,9 @@ class LiveScheduler:
             configuration, self.world, watch_queue=self._queue_moved, timer=self._times, extenders=extenders
         )
         self.world.attach(self.scheduler)
+        self.check = CacheCheck(
+            connection, self.watch, self.scheduler, clock, self.metrics, self._deliver, self._settings.compare_seconds
+        )
         self.on_synced: Callable[[], None] | None = None
         self._leads = False
 
@@ -125,7 +130,7 @@ class LiveScheduler:
     async def run(self, stop: asyncio.Event) -> bool:
         """Schedule until `stop` is set. True: a clean end; False: leadership was lost. Raises `LiveProblem`."""
         await self.watch.reach_server(stop)
-        return await self.watch.run_with(self._live(stop), self.world.run(), self._measure())
+        return await self.watch.run_with(self._live(stop), self.world.run(), self._measure(), self.check.run())
 
     async def _live(self, stop: asyncio.Event) -> bool:
         await self.watch.sync(stop)

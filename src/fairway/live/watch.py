@@ -139,6 +139,8 @@ class Reflector:
 
     def offer(self, thing: ApiObject) -> None:
         """Somebody read this object; it may be newer than what the watch has told."""
+        if UNKNOWN < version_number(thing.metadata.resource_version) <= self._number:
+            return  # the answer was late: we know of this version, or that the object has gone since
         events = self.store.put(thing)
         if events:
             self._deliver(events)
@@ -146,6 +148,12 @@ class Reflector:
     def offer_gone(self, thing: ApiObject) -> None:
         """Somebody asked for this object, and it is no more."""
         events = self.store.remove(thing, is_final=False)
+        if events:
+            self._deliver(events)
+
+    def correct(self, thing: ApiObject, is_gone: bool) -> None:
+        """The store is wrong about this object, which has been made sure of; the watch will not put it right."""
+        events = self.store.remove(thing) if is_gone else self.store.correct(thing)
         if events:
             self._deliver(events)
 

@@ -36,11 +36,10 @@ class DefaultPreemption(Plugin):
     def __init__(self, cluster: Cluster, args: DefaultPreemptionArgs | None = None) -> None:
         super().__init__(cluster, args)
         self._limits = args or DefaultPreemptionArgs()
-        self.preempting: set[str] = set()  # uids of pods whose victims are being evicted right now
 
     def pre_enqueue(self, pod: Pod) -> Refusal | None:
         """A pod whose victims are still being evicted waits for that."""
-        return BUSY if pod.metadata.uid in self.preempting else None
+        return BUSY if self.cluster.preemptions.is_running(pod.metadata.uid) else None
 
     def post_filter(self, attempt: Attempt) -> PostFilterResult:
         """Find the node that is cheapest to clear."""

@@ -9,7 +9,7 @@ first come, first served.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 
 from fairway.cluster.changes import pod_changes
@@ -61,6 +61,10 @@ class SchedulingQueue:
 
     def __contains__(self, uid: str) -> bool:
         return uid in self._pods
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        """All pods, as of now, in no order that means anything."""
+        return iter(list(self._pods.values()))
 
     def find(self, uid: str) -> QueuedPod | None:
         """The pod with that uid, wherever it is."""
