@@ -1,4 +1,4 @@
-"""The metric families that kube-scheduler 1.36 has, as a table: name, type, labels, buckets.
+"""The metric families that kube-scheduler 1.36 has, and a few of ours, as a table: name, type, labels, buckets.
 
 `metrics` makes prometheus_client objects of them. Names, labels and buckets are kube-scheduler's, so that dashboards
 and alerts made for it work; the help texts are ours. Families of things Fairway does not do (batching hints,
@@ -140,4 +140,7 @@ FAMILIES = (
         "Waiting for the client's own rate limit.",
         REQUEST,
     ),
+    Family("fairway_recording_failing", "gauge", (), "1 while the recording can not be written, else 0."),
+    Family("fairway_recording_failures_total", "counter", (), "Attempts to write the recording that failed."),
+    Family("fairway_recording_dropped_rows_total", "counter", ("table",), "Rows that the recording lacks."),
 )

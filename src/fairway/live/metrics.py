@@ -180,6 +180,20 @@ class SchedulerMetrics:
         """A request waited for the client's own rate limit."""
         self._of("rest_client_rate_limiter_duration_seconds", verb, host).observe(seconds)
 
+    # -- the recording -----------------------------------------------------------------------------------------------
+
+    def recording(self, is_failing: bool) -> None:
+        """Whether the recording can be written."""
+        self._of("fairway_recording_failing").set(int(is_failing))
+
+    def recording_failed(self) -> None:
+        """An attempt to write it failed."""
+        self._of("fairway_recording_failures_total").inc()
+
+    def recording_dropped(self, table: str, num_rows: int) -> None:
+        """It will lack so many rows of a table."""
+        self._of("fairway_recording_dropped_rows_total", table).inc(num_rows)
+
     # -- text ------------------------------------------------------------------------------------------------------
 
     def render(self) -> bytes:
