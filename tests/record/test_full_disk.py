@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.record import CannotWriteError, Patience, RecordOptions, Run, RunWriter
-from fairway.record.gaps import gap_sentences
+from fairway.record.gaps import gaps_of
 from fairway.record.run_file import partial_path
 from fairway.testing import node, pod
 from tests.record.full_disk import full_disk, written_bytes
@@ -83,7 +83,7 @@ def test_what_waited_in_memory_is_written_when_there_is_room(tmp_path: Path) -> 
     with Run.open(tmp_path / "run") as run:
         assert numbers(run, "decisions", "time_seconds") == list(range(200))
         assert numbers(run, "pods", "pod_id") == list(range(200))
-        assert (run.is_complete, len(run.gaps), len(run.events), gap_sentences(run)) == (True, 0, 200, [])
+        assert (run.is_complete, len(run.gaps), len(run.events), gaps_of(run)) == (True, 0, 200, [])
 
 
 def test_a_resource_that_appears_while_the_disk_is_full_has_its_column_later(tmp_path: Path) -> None:
@@ -125,10 +125,9 @@ def test_beyond_the_bound_a_gap_is_counted(tmp_path: Path) -> None:
         assert missing == list(range(missing[0], missing[-1] + 1))
         assert (gap["from_seconds"], gap["to_seconds"]) == pytest.approx((missing[0], missing[-1]), abs=1)
         assert {row["table_name"]: row["num_rows"] for row in run.gaps} == dict(told.dropped) == made.num_dropped
-        (sentence,) = gap_sentences(run)
-        assert "this run has a gap" in sentence
-        assert f"decisions {gap['num_rows']}" in sentence
-        assert "the disk is full" in sentence
+        (whole,) = gaps_of(run)
+        assert whole.num_rows == told.dropped
+        assert "the disk is full" in whole.reason
 
 
 @settings(max_examples=30, deadline=None)
@@ -293,5 +292,5 @@ def test_runs_of_versions_without_gaps_can_be_read(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "run")) as connection:
         connection.execute("DROP TABLE gaps")
     with Run.open(tmp_path / "run") as run:
-        assert (len(run.gaps), list(run.gaps), gap_sentences(run), run.end_seconds) == (0, [], [], 1.0)
+        assert (len(run.gaps), list(run.gaps), gaps_of(run), run.end_seconds) == (0, [], [], 1.0)
         assert len(run.tables["gaps"]) == 0

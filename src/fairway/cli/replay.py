@@ -39,7 +39,7 @@ def replay(path: str, output: str) -> int:
         spec = {**recorded.scenario["spec"], "profiles": {}}
         scenario = decode_scenario({**recorded.scenario, "spec": spec}, f"{path}, scenario")
         again = str(Path(folder) / "again.duckdb")
-        run_jobs([Job(scenario, "default", recorded.seed, again)], 1)
+        run_jobs([Job(scenario, "default", recorded.seed, again)], 1, is_kept=False)
         with Run.open(again) as repeated:
             found = first_unlike_row(recorded, repeated)
             num_decisions, num_pods = len(repeated.decisions), len(repeated.pods)
@@ -60,7 +60,7 @@ def replay(path: str, output: str) -> int:
 
 
 def _check(run: Run, path: str) -> None:
-    from fairway.record.gaps import gap_sentences
+    from fairway.cli.run_options import gap_sentences
 
     if not run.is_complete:
         why = run.meta.get("interruption", "it was interrupted")

@@ -1,18 +1,19 @@
 """What is missing in a run: rows that were dropped because the file took none for too long.
 
 In: numbers of dropped rows by table, with the times they tell of, from `RowFile`. Out: rows of the table `gaps`, and,
-for those who read a run, sentences: "this run has a gap ...".
+for those who read a run, the gaps it has.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from fairway.record.run import Run
 
-__all__ = ["Gaps", "gap_sentences"]
+__all__ = ["Gap", "Gaps", "gaps_of"]
 
 Row = tuple[Any, ...]  # of the table: from, to, table, number of rows, why
 
@@ -42,24 +43,23 @@ class Gaps:
             self.add(*row)
 
 
-def gap_sentences(run: Run) -> list[str]:
-    """What a run lacks, a sentence for each gap; the command line prints them before its answer."""
-    gaps: dict[tuple[float, float], list[dict[str, Any]]] = {}
-    for row in run.gaps:
-        together = next((key for key in gaps if row["from_seconds"] <= key[1] and key[0] <= row["to_seconds"]), None)
-        rows = gaps.pop(together) if together is not None else []
-        rows.append(row)
-        times = min(one["from_seconds"] for one in rows), max(one["to_seconds"] for one in rows)
-        gaps[times] = rows
-    return [_sentence(run, begin, end, rows) for (begin, end), rows in sorted(gaps.items())]
+class Gap(NamedTuple):
+    """A stretch of a run of which something is missing."""
+
+    begin: float
+    end: float
+    num_rows: dict[str, int]  # by table
+    reason: str
 
 
-def _sentence(run: Run, begin: float, end: float, rows: list[dict[str, Any]]) -> str:
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row["table_name"]] = counts.get(row["table_name"], 0) + row["num_rows"]
-    what = ", ".join(f"{table} {number}" for table, number in counts.items())
-    return (
-        f"this run has a gap: {run.path} lacks what happened from {begin:.1f} s to {end:.1f} s, "
-        f"{sum(counts.values())} rows ({what}): {rows[-1]['reason']}"
-    )
+def gaps_of(run: Run) -> list[Gap]:
+    """What a run lacks, in order; what is missing of several tables at one time is one gap."""
+    found: list[Gap] = []
+    for row in sorted(run.gaps, key=lambda row: (row["from_seconds"], row["to_seconds"])):
+        begin, end, counts = row["from_seconds"], row["to_seconds"], {row["table_name"]: row["num_rows"]}
+        if found and begin <= found[-1].end:
+            last = found.pop()
+            begin, end = last.begin, max(last.end, end)
+            counts = dict(Counter(last.num_rows) + Counter(counts))
+        found.append(Gap(begin, end, counts, row["reason"]))
+    return found
