@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from fairway.cli.main import main
 from fairway.cycle import decode_configuration
 from fairway.cycle.config_file import API_VERSION, KIND
 from fairway.cycle.config_file import LeaderElection as ElectionSettings
@@ -317,3 +318,24 @@ def test_bad_certificate_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "tls.crt").write_text("nothing")
     with pytest.raises(BadCertificate, match=r"tls\.crt"):
         serving_context(str(tmp_path / "tls.crt"), str(tmp_path / "absent.key"))
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        pytest.param(("tls.crt", "absent.key"), 1, id="no certificate, no key"),
+        pytest.param(("absent.crt", "absent.key"), 1, id="not there"),
+        pytest.param(("tls.crt", ""), 2, id="one flag without the other"),
+        pytest.param(("", "tls.key"), 2, id="or the other way round"),
+    ],
+)
+def test_the_exit_code_is_that_of_a_wrong_file_or_of_flags(
+    tmp_path: Path, files: tuple[str, str], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tls.crt").write_text("nothing")
+    paths = [str(tmp_path / name) if name else "" for name in files]
+    flags = ["--tls-cert-file", paths[0], "--tls-private-key-file", paths[1]]
+    assert main(["run", "--master", "http://127.0.0.1:1", "--leader-elect=false", "--secure-port", "1", *flags]) == code
+    told = capsys.readouterr().err
+    assert "error: the certificate" in told
+    assert "Traceback" not in told
