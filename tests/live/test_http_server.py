@@ -339,3 +339,18 @@ def test_the_exit_code_is_that_of_a_wrong_file_or_of_flags(
     told = capsys.readouterr().err
     assert "error: the certificate" in told
     assert "Traceback" not in told
+
+
+def test_metrics_are_compressed_for_those_who_take_it() -> None:
+    async def story() -> None:
+        async with serving(Served(access=LoopbackAccess())) as served, aiohttp.ClientSession() as session:
+            async with session.get(f"{served.url}/metrics", headers={"Accept-Encoding": "identity"}) as answer:
+                plain = await answer.read()
+                assert "Content-Encoding" not in answer.headers
+                assert answer.headers["Vary"] == "Accept-Encoding"
+            async with session.get(f"{served.url}/metrics", headers={"Accept-Encoding": "gzip"}) as answer:
+                assert answer.headers["Content-Encoding"] == "gzip"
+                assert int(answer.headers["Content-Length"]) < len(plain) / 3
+                assert b"scheduler_schedule_attempts_total" in await answer.read()
+
+    asyncio.run(story())

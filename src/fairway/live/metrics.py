@@ -41,9 +41,8 @@ class SchedulerMetrics:
     """All metrics of one scheduler process."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self.registry = CollectorRegistry()  # of what the process itself is asked for
         self._instruments = Instruments()
-        self.registry.register(self._instruments)
         self._of = self._instruments.of
         self._pending = dict.fromkeys(("active", "backoff", "unschedulable", "gated"), 0)
         self._blamed: dict[str, tuple[str, frozenset[str]]] = {}  # by pod uid: profile and plugins
@@ -198,4 +197,4 @@ class SchedulerMetrics:
 
     def render(self) -> bytes:
         """Everything, in the Prometheus text format."""
-        return generate_latest(self.registry)
+        return self._instruments.render() + generate_latest(self.registry)
