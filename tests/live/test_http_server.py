@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -320,6 +321,16 @@ def test_bad_certificate_is_a_clear_error(tmp_path: Path) -> None:
         serving_context(str(tmp_path / "tls.crt"), str(tmp_path / "absent.key"))
 
 
+@pytest.fixture
+def usual_logs() -> Iterator[None]:
+    """`fairway run` logs to standard error, which is a test's own for as long as that runs."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
 @pytest.mark.parametrize(
     ("files", "code"),
     [
@@ -330,7 +341,7 @@ def test_bad_certificate_is_a_clear_error(tmp_path: Path) -> None:
     ],
 )
 def test_the_exit_code_is_that_of_a_wrong_file_or_of_flags(
-    tmp_path: Path, files: tuple[str, str], code: int, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, files: tuple[str, str], code: int, capsys: pytest.CaptureFixture[str], usual_logs: None
 ) -> None:
     (tmp_path / "tls.crt").write_text("nothing")
     paths = [str(tmp_path / name) if name else "" for name in files]

@@ -11,7 +11,8 @@ import asyncio
 import logging
 import ssl
 import zlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ __all__ = ["AddressInUse", "Handler", "HttpServer", "Routes", "keep_certificate_
 
 logger = logging.getLogger(__name__)
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.Request], Coroutine[Any, Any, web.StreamResponse]]
+AtHome = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
+"""Runs something in the scheduler's loop."""
 Routes = Mapping[tuple[str, str], Handler]
 """By method and path."""
 
@@ -69,8 +72,14 @@ class HttpServer:
         routes: Routes | None = None,
         clock: Clock | None = None,
         limits: DoorLimits | None = None,
+        at_home: AtHome | None = None,
     ) -> None:
-        """`configz` gives the KubeSchedulerConfiguration in force, `pods` those for `/metrics/resources`."""
+        """`configz` gives the KubeSchedulerConfiguration in force, `pods` those for `/metrics/resources`.
+
+        `pods` and `routes` look at what changes as the scheduler runs; with `at_home` they are called in its loop, and
+        the server may run in another.
+        """
+        self._at_home = at_home
         self._clock = clock or SystemClock()
         self._limits = limits
         self._door: FrontDoor | None = None
@@ -87,7 +96,7 @@ class HttpServer:
             ("GET", "/configz"): self._serve_configz,
             ("GET", "/flagz"): self._serve_flagz,
             ("GET", "/statusz"): self._serve_statusz,
-            **(routes or {}),
+            **{key: partial(self._serve_at_home, handler) for key, handler in (routes or {}).items()},
         }
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
@@ -167,7 +176,14 @@ class HttpServer:
         return await _scraped(request, self._metrics.render())
 
     async def _serve_pod_resources(self, request: web.Request) -> web.Response:
-        return await _scraped(request, pod_resources(self._pods()))
+        async def text() -> bytes:
+            return pod_resources(self._pods())
+
+        return await _scraped(request, await (text() if self._at_home is None else self._at_home(text())))
+
+    async def _serve_at_home(self, handler: Handler, request: web.Request) -> web.StreamResponse:
+        answer = handler(request)
+        return await (answer if self._at_home is None else self._at_home(answer))
 
     async def _serve_configz(self, _: web.Request) -> web.Response:
         return _json(200, {"componentconfig": self._configz()})

@@ -32,11 +32,13 @@ from fairway.live.election_thread import ElectionThread
 from fairway.live.extenders import http_extenders
 from fairway.live.health import checks_of
 from fairway.live.http_server import HttpServer, keep_certificate_fresh
+from fairway.live.late_connection import LateConnection
 from fairway.live.metrics import SchedulerMetrics
 from fairway.live.problems import LiveProblem
 from fairway.live.rate_limit import RateLimit
 from fairway.live.raw_objects import RawStore
 from fairway.live.service import LiveScheduler, ServiceSettings
+from fairway.live.serving_thread import ServingThread, at_home
 from fairway.live.shadow import ShadowWorld
 from fairway.live.watched_kinds import WATCHED_TO_THE_END
 from fairway.plugins.registry import REGISTRY
@@ -151,7 +153,7 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None) 
             raw.listen_to(live.watch)
         recording = None if options.record is None else _record(stack, live, configuration, clock, options)
         if options.secure_port:
-            server = _http_server(live, configuration, connection, clock, options, stop)
+            server = _http_server(live, configuration, clock, options, stop)
             context = serving_context(options.tls_cert_file, options.tls_private_key_file)
             await server.start(options.bind_address, options.secure_port, context)
             stack.push_async_callback(server.stop)
@@ -220,16 +222,13 @@ def _tell_counts(shadow: ShadowWorld) -> None:
 
 
 def _http_server(
-    live: LiveScheduler,
-    configuration: Configuration,
-    connection: Connection,
-    clock: Clock,
-    options: RunOptions,
-    stop: asyncio.Event,
-) -> HttpServer:
-    access: Access = LoopbackAccess() if options.trust_loopback else DelegatedAccess(connection, clock)
+    live: LiveScheduler, configuration: Configuration, clock: Clock, options: RunOptions, stop: asyncio.Event
+) -> ServingThread:
+    """In a thread of its own, with a connection of its own for asking who may ask."""
+    reviews = LateConnection(partial(open_connection, options, configuration, clock, "authorization"))
+    access: Access = LoopbackAccess() if options.trust_loopback else DelegatedAccess(reviews, clock)
     checks = checks_of(live.election, lambda: live.is_synced, stop.is_set)
-    return HttpServer(
+    server = HttpServer(
         checks,
         live.metrics,
         access,
@@ -237,7 +236,9 @@ def _http_server(
         pods=live.watch.pods,
         routes=api_routes(live),
         clock=clock,
+        at_home=at_home(asyncio.get_running_loop()),
     )
+    return ServingThread(server, reviews.close)
 
 
 def stop_upon_signals(stop: asyncio.Event) -> None:
