@@ -115,10 +115,11 @@ def main(arguments: Sequence[str]) -> int:
     """Measure both; whether Fairway is as quick."""
     num_nodes, num_pods = map(int, arguments) if arguments else (1000, 3000)
     nodes, pods = workload(num_nodes, num_pods)
+    found = {}
     with cluster(nodes) as control_plane:
-        found = {name: scraped_burst(control_plane, name, pods) for name in ("kube-scheduler", "fairway")}
-    for name, scrapes in found.items():
-        print(f"{num_nodes} nodes, {num_pods} pods, {name:14} {scrapes}", flush=True)
+        for name in START:
+            found[name] = scraped_burst(control_plane, name, pods)
+            print(f"{num_nodes} nodes, {num_pods} pods, {name:14} {found[name]}", flush=True)
     ours, theirs = found["fairway"], found["kube-scheduler"]
     is_quick = ours.per_second >= theirs.per_second and ours.p99_ms <= theirs.p99_ms
     if not is_quick:
