@@ -6,7 +6,7 @@ many answers a second come, how long the slowest take, and how many pods are bou
 machine, so other work on it shows.
 
     python benchmarks/scrape.py                  1000 nodes, 3000 pods
-    python benchmarks/scrape.py 200 1000         fewer: nodes, pods
+    python benchmarks/scrape.py 300 900          fewer: nodes, pods; three or four find room on a node
 
 Programs are built first if need be (tests/kube). Exit code 1 if Fairway answers more slowly than kube-scheduler.
 """
