@@ -58,6 +58,7 @@ class ServingThread:
         await self._server.stop()
         if self._close is not None:
             await self._close()
+        await asyncio.get_running_loop().shutdown_default_executor()  # names are looked up in its threads
 
     async def _there(self, coroutine: Coroutine[Any, Any, T]) -> T:
         assert self._loop is not None
