@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from fairway.cli.main import main
 from fairway.cycle import decode_configuration
 from fairway.cycle.config_file import API_VERSION, KIND
 from fairway.cycle.config_file import LeaderElection as ElectionSettings
@@ -317,3 +319,49 @@ def test_bad_certificate_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "tls.crt").write_text("nothing")
     with pytest.raises(BadCertificate, match=r"tls\.crt"):
         serving_context(str(tmp_path / "tls.crt"), str(tmp_path / "absent.key"))
+
+
+@pytest.fixture
+def usual_logs() -> Iterator[None]:
+    """`fairway run` logs to standard error, which is a test's own for as long as that runs."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        pytest.param(("tls.crt", "absent.key"), 1, id="no certificate, no key"),
+        pytest.param(("absent.crt", "absent.key"), 1, id="not there"),
+        pytest.param(("tls.crt", ""), 2, id="one flag without the other"),
+        pytest.param(("", "tls.key"), 2, id="or the other way round"),
+    ],
+)
+def test_the_exit_code_is_that_of_a_wrong_file_or_of_flags(
+    tmp_path: Path, files: tuple[str, str], code: int, capsys: pytest.CaptureFixture[str], usual_logs: None
+) -> None:
+    (tmp_path / "tls.crt").write_text("nothing")
+    paths = [str(tmp_path / name) if name else "" for name in files]
+    flags = ["--tls-cert-file", paths[0], "--tls-private-key-file", paths[1]]
+    assert main(["run", "--master", "http://127.0.0.1:1", "--leader-elect=false", "--secure-port", "1", *flags]) == code
+    told = capsys.readouterr().err
+    assert "error: the certificate" in told
+    assert "Traceback" not in told
+
+
+def test_metrics_are_compressed_for_those_who_take_it() -> None:
+    async def story() -> None:
+        async with serving(Served(access=LoopbackAccess())) as served, aiohttp.ClientSession() as session:
+            async with session.get(f"{served.url}/metrics", headers={"Accept-Encoding": "identity"}) as answer:
+                plain = await answer.read()
+                assert "Content-Encoding" not in answer.headers
+                assert answer.headers["Vary"] == "Accept-Encoding"
+            async with session.get(f"{served.url}/metrics", headers={"Accept-Encoding": "gzip"}) as answer:
+                assert answer.headers["Content-Encoding"] == "gzip"
+                assert int(answer.headers["Content-Length"]) < len(plain) / 3
+                assert b"scheduler_schedule_attempts_total" in await answer.read()
+
+    asyncio.run(story())

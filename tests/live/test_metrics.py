@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
 
 from fairway.cluster import Event, Verb
 from fairway.cycle import Decision, Outcome
 from fairway.live.attempt_times import AttemptTimes
 from fairway.live.metric_families import FAMILIES
-from fairway.live.metric_instruments import Instruments, go_float
+from fairway.live.metric_instruments import Instruments
+from fairway.live.metric_series import go_float
 from fairway.live.metrics import SchedulerMetrics
 from fairway.live.pod_resources import pod_resources
 from fairway.model import Container, ResourceRequirements, StorageClass
@@ -307,3 +313,57 @@ def test_pods_resources_have_units() -> None:
 
 def test_finished_pods_use_nothing() -> None:
     assert samples(pod_resources([pod("a", cpu="1", node="n1", phase="Succeeded")])) == {}
+
+
+class NaiveCollector:
+    """The same numbers, kept and written by prometheus_client from scratch."""
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[str, ...], list[float]] = {}
+
+    def collect(self) -> Iterator[Metric]:
+        for family in FAMILIES:
+            name = family.name.removesuffix("_total") if family.kind == "counter" else family.name
+            metric = Metric(name, family.help, family.kind)
+            for (of, *labels), seen in self.values.items():
+                if of != family.name:
+                    continue
+                named = dict(zip(family.labels, labels, strict=True))
+                if family.kind != "histogram":
+                    metric.add_sample(of, named, sum(seen))
+                    continue
+                for bound in (*family.buckets, math.inf):
+                    le = "+Inf" if bound == math.inf else go_float(bound)
+                    metric.add_sample(f"{of}_bucket", {**named, "le": le}, sum(value <= bound for value in seen))
+                metric.add_sample(f"{of}_sum", named, sum(seen))
+                metric.add_sample(f"{of}_count", named, len(seen))
+            yield metric
+
+
+KEYS = [
+    ("scheduler_pending_pods", "active"),
+    ("scheduler_schedule_attempts_total", 'quoted "so"', "back\\slash\nline"),
+    ("scheduler_pod_scheduling_attempts",),
+    ("scheduler_event_handling_duration_seconds", "é"),
+    ("rest_client_request_size_bytes", "GET", "host"),
+]
+WRITTEN = st.tuples(st.sampled_from(KEYS), st.sampled_from([0.5, 1.0, 3.0, 64.0, 1e6, 123456789.0, 1e-5]))
+
+
+@given(st.lists(st.one_of(WRITTEN, st.just(None)), max_size=30))
+def test_text_that_is_kept_is_the_text_that_would_be_made_anew(
+    story: list[tuple[tuple[str, ...], float] | None],
+) -> None:
+    """Whenever somebody asks in between."""
+    ours, naive = Instruments(), NaiveCollector()
+    naive.values = {(family.name,): [] for family in FAMILIES if not family.labels}
+    registry = CollectorRegistry()
+    registry.register(naive)
+    for step in (*story, None):
+        if step is None:
+            assert ours.render().decode() == generate_latest(registry).decode()
+            continue
+        key, value = step
+        instrument = ours.of(*key)
+        (instrument.observe if hasattr(instrument, "observe") else instrument.inc)(value)
+        naive.values.setdefault(key, []).append(value)

@@ -93,12 +93,20 @@ def compare(
                 raise click.UsageError(f"--{name} is for a SCENARIO; these are runs, which are what they are")
         return _compare(_read_policies(sources), gates, html, output, is_kept=True)
     with tempfile.TemporaryDirectory(prefix="fairway-") as folder:
-        finished = _run(sources[0], profiles, seeds or 1, jobs, save or str(Path(folder) / "run.duckdb"), changes)
+        path = save or str(Path(folder) / "run.duckdb")
+        finished = _run(sources[0], profiles, seeds or 1, jobs, path, changes, is_kept=save is not None)
         return _compare(policies_of(finished), gates, html, output, is_kept=save is not None)
 
 
 def _run(
-    source: str, profiles: Sequence[str], num_seeds: int, jobs: int | None, save: str, changes: dict[str, Any]
+    source: str,
+    profiles: Sequence[str],
+    num_seeds: int,
+    jobs: int | None,
+    save: str,
+    changes: dict[str, Any],
+    *,
+    is_kept: bool,
 ) -> list[Finished]:
     from fairway.cli.compare_jobs import Job, run_jobs
     from fairway.cli.compare_options import num_cpus, read_scenario, run_path, with_policies
@@ -113,7 +121,7 @@ def _run(
         for name in names
     ]
     check_place([job.path for job in todo])
-    finished = run_jobs(todo, jobs or num_cpus())
+    finished = run_jobs(todo, jobs or num_cpus(), is_kept=is_kept)
     tell_problems(finished)
     if scenario.spec.defragment is not None:
         from fairway.cli.defragmentations import tell_defragmentations
@@ -148,6 +156,7 @@ def _is_run(path: str) -> bool:
 def _read_policies(paths: Sequence[str]) -> list[Policy]:
     """Runs with the same policy and different seeds are one column; otherwise each is one, named after its file."""
     from fairway.cli.compare_metrics import Policy
+    from fairway.cli.run_options import tell_gaps
     from fairway.record import Run
 
     opened = []
@@ -156,6 +165,7 @@ def _read_policies(paths: Sequence[str]) -> list[Policy]:
             with Run.open(path) as run:
                 if not run.is_complete:
                     narrate(f"note: {path} is incomplete: {run.meta.get('interruption', 'it was interrupted')}")
+                tell_gaps(run)
                 scenario = run.scenario.get("metadata", {}).get("name", "")
                 profile = ", ".join(run.meta.get("profiles", []))
                 opened.append((path, scenario, profile, run.seed, run.metrics().flat()))

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from fairway.cli.amounts import count_text
 from fairway.cli.main import CommandError
-from fairway.record import Metrics
+from fairway.record import CannotWriteError, Metrics
 from fairway.sim.scenario import Scenario
 from fairway.sim.simulate import Standing, simulate
 
@@ -54,12 +54,20 @@ class Finished:
     cpu_seconds: float
 
 
-def run_jobs(jobs: Sequence[Job], num_processes: int) -> list[Finished]:
-    """Run all; the first failure is raised and stops the others."""
-    with _bar(len(jobs)) as tell:
-        if num_processes == 1 or len(jobs) == 1:
-            return _run_here(jobs, tell)
-        return _run_in_processes(jobs, min(num_processes, len(jobs)), tell)
+def run_jobs(jobs: Sequence[Job], num_processes: int, *, is_kept: bool = True) -> list[Finished]:
+    """Run all; the first failure is raised and stops the others. Runs that are not kept are in a temporary folder."""
+    try:
+        with _bar(len(jobs)) as tell:
+            if num_processes == 1 or len(jobs) == 1:
+                return _run_here(jobs, tell)
+            return _run_in_processes(jobs, min(num_processes, len(jobs)), tell)
+    except CannotWriteError as error:
+        if is_kept:
+            raise
+        raise CommandError(
+            f"there is no room for the run while it is simulated: {error.what}",
+            "make room there, or name another place: --save RUN, or TMPDIR",
+        ) from error
 
 
 def _run(job: Job, progress: Callable[[Standing], None] | None) -> Finished:

@@ -154,7 +154,7 @@ def _report(error: Exception) -> int:
 
     match error:
         case CannotWriteError():
-            _complain(str(error), "name another place to write to")
+            _complain(str(error), "make room there, or name another place to write to")
         case RecordError():
             _complain(str(error), "name a run that `fairway sim --save RUN` wrote")
         case DecodeError():

@@ -7,6 +7,7 @@ In: a cluster, by kubeconfig or from inside a pod. Out: a run, as the simulator 
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
 import click
@@ -28,7 +29,8 @@ Examples:
 
 Record a cluster: its nodes, its pods and when they came, were bound, ran and left, whoever scheduled them.
 
-Only reads; the rights to list and watch are enough. Ctrl-C ends the recording in good order.
+Only reads; the rights to list and watch are enough. Ctrl-C ends the recording in good order. While the disk is full,
+what happens is kept in memory; what does not fit there is missing in the run, which says so, and the exit code is 1.
 """
 
 
@@ -41,8 +43,10 @@ Only reads; the rights to list and watch are enough. Ctrl-C ends the recording i
 def record(run: str, *, seconds: float | None, kubeconfig: str | None, context: str | None, master: str | None) -> int:
     """Record a cluster; see HELP."""
     from fairway.cli.sim import check_place
+    from fairway.live import logs
     from fairway.live.process import RunOptions
 
+    logs.set_up("text", logging.WARNING)
     check_place([run])
     return live_errors(_record(run, RunOptions(kubeconfig=kubeconfig, context=context, master=master), seconds))
 
@@ -51,7 +55,7 @@ async def _record(path: str, options: RunOptions, seconds: float | None) -> int:
     from fairway.live.clock import SystemClock
     from fairway.live.process import open_connection, read_configuration, stop_upon_signals
     from fairway.live.recording import record_cluster, run_scenario
-    from fairway.record import RunWriter
+    from fairway.live.recording_file import RecordingFile
 
     configuration = read_configuration(options)
     clock, stop = SystemClock(), asyncio.Event()
@@ -61,10 +65,12 @@ async def _record(path: str, options: RunOptions, seconds: float | None) -> int:
         await connection.check()
         narrate(f"recording {connection.url}; Ctrl-C ends it")
         scenario = run_scenario(configuration, options.context or "live")
-        with RunWriter(path, scenario=scenario, seed=0) as writer:
-            time = await record_cluster(connection, writer, clock, stop, seconds)
-            writer.close(time)
+        with RecordingFile(path, clock, scenario=scenario) as recording:
+            recording.start()
+            problem = recording.close(await record_cluster(connection, recording.writer, clock, stop, seconds))
     finally:
         await connection.close()
+    if problem is not None:
+        raise problem
     narrate(f"→ fairway status --run {path}")
     return 0

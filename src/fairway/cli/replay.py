@@ -39,7 +39,7 @@ def replay(path: str, output: str) -> int:
         spec = {**recorded.scenario["spec"], "profiles": {}}
         scenario = decode_scenario({**recorded.scenario, "spec": spec}, f"{path}, scenario")
         again = str(Path(folder) / "again.duckdb")
-        run_jobs([Job(scenario, "default", recorded.seed, again)], 1)
+        run_jobs([Job(scenario, "default", recorded.seed, again)], 1, is_kept=False)
         with Run.open(again) as repeated:
             found = first_unlike_row(recorded, repeated)
             num_decisions, num_pods = len(repeated.decisions), len(repeated.pods)
@@ -60,9 +60,14 @@ def replay(path: str, output: str) -> int:
 
 
 def _check(run: Run, path: str) -> None:
+    from fairway.cli.run_options import gap_sentences
+
     if not run.is_complete:
         why = run.meta.get("interruption", "it was interrupted")
         raise CommandError(f"{path} is incomplete, so it can not come out the same: {why}", "replay a whole run")
+    gaps = gap_sentences(run)
+    if gaps:
+        raise CommandError(f"it can not come out the same: {gaps[0]}", "replay a whole run")
     if run.scenario.get("kind") != "Scenario":
         raise CommandError(
             f"{path} was not simulated: it holds what a cluster did, and no scenario",

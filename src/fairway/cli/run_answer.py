@@ -17,7 +17,7 @@ from fairway.cli.explanation_text import answer_lines, node_lines
 from fairway.cli.main import USAGE, CommandError
 from fairway.cli.output import plain_table
 from fairway.cli.run_moment import Moment
-from fairway.cli.run_options import check_time, time_text
+from fairway.cli.run_options import check_time, tell_gaps, time_text
 from fairway.cli.run_story import Story, story_document, story_lines
 from fairway.cli.run_trial import pod_trial
 from fairway.record import Run
@@ -134,6 +134,7 @@ def _moment(run: Run, story: Story, at: float | None, attempt: int | None) -> Mo
     """The attempt meant, or the time; of a pod that has its node by then, the attempt that gave it one."""
     row, attempts = story.row, [one.row for one in story.attempts]
     if attempt is not None:
+        tell_gaps(run)
         for one in attempts:
             if one["attempt"] == attempt:
                 return Moment(one["time_seconds"], one)

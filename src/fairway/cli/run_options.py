@@ -14,7 +14,7 @@ import click
 if TYPE_CHECKING:
     from fairway.record import Run
 
-__all__ = ["at_option", "check_time", "length_text", "run_option", "time_text"]
+__all__ = ["at_option", "check_time", "gap_sentences", "length_text", "run_option", "tell_gaps", "time_text"]
 
 CLOCK: Final = re.compile(r"(?:(\d+)d[ T]?)?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
@@ -55,12 +55,35 @@ def check_time(run: Run, at: float | None) -> float:
     if not run.is_complete:
         why = run.meta.get("interruption", "it was interrupted")
         narrate(f"note: {run.path} is incomplete, it ends at {time_text(run.end_seconds)}: {why}")
+    tell_gaps(run)
     if at is None:
         return run.end_seconds
     if at > run.end_seconds:
         end = time_text(run.end_seconds)
         raise CommandError(f"the run ended before {time_text(at)}", f"give --at a time up to {end}", USAGE)
     return at
+
+
+def tell_gaps(run: Run) -> None:
+    """Whoever asks a run is told what it does not know."""
+    from fairway.cli.output import narrate
+
+    for sentence in gap_sentences(run):
+        narrate(f"note: {sentence}")
+
+
+def gap_sentences(run: Run) -> list[str]:
+    """What a run lacks, a sentence for each gap."""
+    from fairway.record.gaps import gaps_of
+
+    sentences = []
+    for gap in gaps_of(run):
+        rows = ", ".join(f"{table} {number}" for table, number in gap.num_rows.items())
+        sentences.append(
+            f"this run has a gap: {run.path} lacks what happened from {time_text(gap.begin)} to {time_text(gap.end)}, "
+            f"{sum(gap.num_rows.values())} rows ({rows}): {gap.reason}"
+        )
+    return sentences
 
 
 def time_text(seconds: float) -> str:

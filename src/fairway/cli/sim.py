@@ -95,7 +95,7 @@ def sim(
         check_place(paths.values())
         todo = [Job(wanted, name, wanted.seed, paths[name]) for name in names]
         try:
-            finished = run_jobs(todo, jobs or num_cpus())
+            finished = run_jobs(todo, jobs or num_cpus(), is_kept=save is not None)
         except KeyboardInterrupt:
             if save is not None and len(names) == 1 and Path(save).exists():
                 narrate(f"interrupted; what is recorded is in {save}, which says how far it came")

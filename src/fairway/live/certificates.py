@@ -31,11 +31,15 @@ VALID_DAYS = 365
 
 
 class BadCertificate(LiveProblem):
-    """A certificate or key file that can not be used."""
+    """A certificate or key file that can not be used; or one without the other, which is a matter of usage."""
 
-    exit_code = 2
+    exit_code = 1
 
     def __init__(self, cert_file: str, key_file: str, why: str) -> None:
+        if not (cert_file and key_file):
+            self.exit_code = 2
+            why = "--tls-cert-file and --tls-private-key-file go together; only one of them was given"
+        cert_file, key_file = cert_file or "(none)", key_file or "(none)"
         super().__init__(
             f"the certificate {cert_file} with the key {key_file} can not be used",
             why,
@@ -51,7 +55,7 @@ def serving_context(cert_file: str = "", key_file: str = "", names: tuple[str, .
         try:
             context.load_cert_chain(cert_file, key_file)
         except (OSError, ssl.SSLError) as error:
-            raise BadCertificate(cert_file or "(none)", key_file or "(none)", str(error)) from None
+            raise BadCertificate(cert_file, key_file, str(error)) from None
         return context
     certificate, key = self_signed(names)
     logger.info("serving with a self-signed certificate", extra={"sha256": fingerprint(certificate)})

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from fairway.live.clock import Clock
+from fairway.live.kubeconfig_faults import find_fault
 from fairway.live.problems import BrokenKubeconfig, NoKubeconfig
 
 __all__ = ["Credentials"]
@@ -94,8 +95,15 @@ class Credentials:
                 load_incluster_config(found)  # type: ignore[no-untyped-call]
         except (*BROKEN, ConfigException, yaml.YAMLError) as error:
             words = str(error).replace("Invalid kube-config file. ", "") or type(error).__name__
-            raise BrokenKubeconfig(self._path or "of the service account", words, _contexts(self._path)) from None
+            raise self._broken(words, _contexts(self._path)) from None
         return found
+
+    def _broken(self, words: str, contexts: tuple[str, ...] = ()) -> BrokenKubeconfig:
+        """With the field that is to blame, if a certificate or key is."""
+        fault = find_fault(self._path, self._context) if self._path else None
+        if fault is None:
+            return BrokenKubeconfig(self._path or "of the service account", words, contexts)
+        return BrokenKubeconfig(fault.file, f"{fault.field} {fault.wrong}", fix=fault.fix)
 
     def _trust(self, found: Any) -> None:
         """Make a TLS context, unless the files are as they were: open connections belong to their context."""
@@ -108,7 +116,7 @@ class Credentials:
             if found.cert_file:
                 trusted.load_cert_chain(found.cert_file, found.key_file or None)
         except (OSError, ssl.SSLError) as error:
-            raise BrokenKubeconfig(self._path or "of the service account", f"a certificate or key: {error}") from None
+            raise self._broken(f"a certificate or key: {error}") from None
         if not found.verify_ssl:
             trusted.check_hostname = False
             trusted.verify_mode = ssl.CERT_NONE

@@ -10,24 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from fairway.cycle.config_file import LeaderElection as ElectionSettings
-from fairway.live.api_server import ApiServer
 from fairway.live.clock import Clock
-from fairway.live.connection import Answer
 from fairway.live.election import LeaderElection
+from fairway.live.late_connection import Closable, LateConnection
 from fairway.live.metrics import SchedulerMetrics
 
 __all__ = ["ElectionThread"]
-
-
-class Closable(ApiServer, Protocol):
-    """A connection, as far as it matters here."""
-
-    async def close(self) -> None:
-        """Hang up."""
 
 
 class ElectionThread:
@@ -44,7 +36,7 @@ class ElectionThread:
         metrics: SchedulerMetrics | None = None,
     ) -> None:
         """`open_connection` is called in the thread: connections belong to a loop."""
-        self._late = _LateConnection(open_connection)
+        self._late = LateConnection(open_connection)
         self._election = LeaderElection(
             self._late, settings, clock, identity=identity, component=component, metrics=metrics
         )
@@ -114,34 +106,6 @@ def _settle(future: asyncio.Future[Any], value: Any, error: Exception | None) ->
         future.set_exception(error)
     else:
         future.set_result(value)
-
-
-class _LateConnection:
-    """Opened when it is first used, in the loop that uses it."""
-
-    def __init__(self, open_connection: Callable[[], Awaitable[Closable]]) -> None:
-        self._open = open_connection
-        self._opened: Closable | None = None
-
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, Any] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float = 30.0,  # noqa: ASYNC109 - it is the request's, not the caller's
-    ) -> Answer:
-        if self._opened is None:
-            self._opened = await self._open()
-        return await self._opened.request(
-            method, path, query=query, body=body, content_type=content_type, timeout=timeout
-        )
-
-    async def close(self) -> None:
-        if self._opened is not None:
-            await self._opened.close()
 
 
 def _soon(loop: asyncio.AbstractEventLoop | None, call: Callable[..., Any], *arguments: Any) -> None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import zlib
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,9 @@ __all__ = ["AddressInUse", "Handler", "HttpServer", "Routes", "keep_certificate_
 
 logger = logging.getLogger(__name__)
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.Request], Coroutine[Any, Any, web.StreamResponse]]
+AtHome = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
+"""Runs something in the scheduler's loop."""
 Routes = Mapping[tuple[str, str], Handler]
 """By method and path."""
 
@@ -68,8 +72,14 @@ class HttpServer:
         routes: Routes | None = None,
         clock: Clock | None = None,
         limits: DoorLimits | None = None,
+        at_home: AtHome | None = None,
     ) -> None:
-        """`configz` gives the KubeSchedulerConfiguration in force, `pods` those for `/metrics/resources`."""
+        """`configz` gives the KubeSchedulerConfiguration in force, `pods` those for `/metrics/resources`.
+
+        `pods` and `routes` look at what changes as the scheduler runs; with `at_home` they are called in its loop, and
+        the server may run in another.
+        """
+        self._at_home = at_home
         self._clock = clock or SystemClock()
         self._limits = limits
         self._door: FrontDoor | None = None
@@ -86,7 +96,7 @@ class HttpServer:
             ("GET", "/configz"): self._serve_configz,
             ("GET", "/flagz"): self._serve_flagz,
             ("GET", "/statusz"): self._serve_statusz,
-            **(routes or {}),
+            **{key: partial(self._serve_at_home, handler) for key, handler in (routes or {}).items()},
         }
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
@@ -162,11 +172,18 @@ class HttpServer:
         found = report(endpoint, checks, "verbose" in request.query, request.query.getall("exclude", []))
         return _text(found.status, found.text)
 
-    async def _serve_metrics(self, _: web.Request) -> web.Response:
-        return web.Response(body=self._metrics.render(), headers={**PLAIN, "Content-Type": CONTENT_TYPE})
+    async def _serve_metrics(self, request: web.Request) -> web.Response:
+        return await _scraped(request, self._metrics.render())
 
-    async def _serve_pod_resources(self, _: web.Request) -> web.Response:
-        return web.Response(body=pod_resources(self._pods()), headers={**PLAIN, "Content-Type": CONTENT_TYPE})
+    async def _serve_pod_resources(self, request: web.Request) -> web.Response:
+        async def text() -> bytes:
+            return pod_resources(self._pods())
+
+        return await _scraped(request, await (text() if self._at_home is None else self._at_home(text())))
+
+    async def _serve_at_home(self, handler: Handler, request: web.Request) -> web.StreamResponse:
+        answer = handler(request)
+        return await (answer if self._at_home is None else self._at_home(answer))
 
     async def _serve_configz(self, _: web.Request) -> web.Response:
         return _json(200, {"componentconfig": self._configz()})
@@ -182,6 +199,19 @@ class HttpServer:
 def _token(request: web.Request) -> str:
     kind, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" else ""
+
+
+async def _scraped(request: web.Request, text: bytes) -> web.Response:
+    """Metrics, compressed for those who take it; another thread does that, while this one goes on scheduling."""
+    headers = {**PLAIN, "Content-Type": CONTENT_TYPE, "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("Accept-Encoding", ""):
+        text = await asyncio.get_running_loop().run_in_executor(None, _gzip, text)
+        headers["Content-Encoding"] = "gzip"
+    return web.Response(body=text, headers=headers)
+
+
+def _gzip(text: bytes) -> bytes:
+    return zlib.compress(text, 1, wbits=31)  # the fastest; a tenth is left
 
 
 def _text(status: int, text: str) -> web.Response:

@@ -144,4 +144,7 @@ FAMILIES = (
         "Waiting for the client's own rate limit.",
         REQUEST,
     ),
+    Family("fairway_recording_failing", "gauge", (), "1 while the recording can not be written, else 0."),
+    Family("fairway_recording_failures_total", "counter", (), "Attempts to write the recording that failed."),
+    Family("fairway_recording_dropped_rows_total", "counter", ("table",), "Rows that the recording lacks."),
 )

@@ -41,9 +41,8 @@ class SchedulerMetrics:
     """All metrics of one scheduler process."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self.registry = CollectorRegistry()  # of what the process itself is asked for
         self._instruments = Instruments()
-        self.registry.register(self._instruments)
         self._of = self._instruments.of
         self._pending = dict.fromkeys(("active", "backoff", "unschedulable", "gated"), 0)
         self._blamed: dict[str, tuple[str, frozenset[str]]] = {}  # by pod uid: profile and plugins
@@ -188,8 +187,22 @@ class SchedulerMetrics:
         """A request waited for the client's own rate limit."""
         self._of("rest_client_rate_limiter_duration_seconds", verb, host).observe(seconds)
 
+    # -- the recording -----------------------------------------------------------------------------------------------
+
+    def recording(self, is_failing: bool) -> None:
+        """Whether the recording can be written."""
+        self._of("fairway_recording_failing").set(int(is_failing))
+
+    def recording_failed(self) -> None:
+        """An attempt to write it failed."""
+        self._of("fairway_recording_failures_total").inc()
+
+    def recording_dropped(self, table: str, num_rows: int) -> None:
+        """It will lack so many rows of a table."""
+        self._of("fairway_recording_dropped_rows_total", table).inc(num_rows)
+
     # -- text ------------------------------------------------------------------------------------------------------
 
     def render(self) -> bytes:
         """Everything, in the Prometheus text format."""
-        return generate_latest(self.registry)
+        return self._instruments.render() + generate_latest(self.registry)

@@ -65,9 +65,9 @@ class NoKubeconfig(LiveProblem):
 class BrokenKubeconfig(LiveProblem):
     """The file is there and does not work: unreadable, another format, no such context, a failing exec plugin."""
 
-    def __init__(self, path: str, why: str, contexts: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: str, why: str, contexts: tuple[str, ...] = (), fix: str = "") -> None:
         listed = f"it has these contexts: {', '.join(contexts)}" if contexts else "check it with: kubectl config view"
-        super().__init__(f"the kubeconfig {path} can not be used", why, listed)
+        super().__init__(f"the kubeconfig {path} can not be used", why, fix or listed)
 
 
 class Unreachable(LiveProblem):

@@ -1,8 +1,8 @@
 """A scheduler process: everything `fairway run` starts around the `LiveScheduler`, and in which order it ends.
 
 In: `RunOptions`, what a user gave on the command line. Out: the exit code: 0 after a clean end, 1 when leadership was
-lost; `LiveProblem` for what a user has to see to. First the HTTP server, so that probes have something to ask; then
-the scheduler; signals ask it to stop.
+lost; `LiveProblem` for what a user has to see to, at the end also if the recording is not whole. First the HTTP server,
+so that probes have something to ask; then the scheduler; signals ask it to stop.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import asyncio
 import gc
 import logging
 import signal
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -31,14 +32,19 @@ from fairway.live.election_thread import ElectionThread
 from fairway.live.extenders import http_extenders
 from fairway.live.health import checks_of
 from fairway.live.http_server import HttpServer, keep_certificate_fresh
+from fairway.live.late_connection import LateConnection
 from fairway.live.metrics import SchedulerMetrics
 from fairway.live.problems import LiveProblem
 from fairway.live.rate_limit import RateLimit
 from fairway.live.raw_objects import RawStore
 from fairway.live.service import LiveScheduler, ServiceSettings
+from fairway.live.serving_thread import ServingThread, at_home
 from fairway.live.shadow import ShadowWorld
 from fairway.live.watched_kinds import WATCHED_TO_THE_END
 from fairway.plugins.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from fairway.live.recording_file import FileSettings
 
 __all__ = ["RunOptions", "open_connection", "read_configuration", "run_scheduler", "stop_upon_signals"]
 
@@ -68,6 +74,7 @@ class RunOptions:
     api_burst: int = 0
     shadow: bool = False  # decide, bind nothing, compare
     record: str | None = None  # a run to write
+    record_settings: FileSettings | None = None
     leader_election: dict[str, Any] = field(default_factory=dict)  # fields of LeaderElection that were given
     settings: ServiceSettings = field(default_factory=ServiceSettings)
 
@@ -144,10 +151,9 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None) 
         )
         if raw is not None:
             raw.listen_to(live.watch)
-        if options.record is not None:
-            _record(stack, live, configuration, clock, options.record)
+        recording = None if options.record is None else _record(stack, live, configuration, clock, options)
         if options.secure_port:
-            server = _http_server(live, configuration, connection, clock, options, stop)
+            server = _http_server(live, configuration, clock, options, stop)
             context = serving_context(options.tls_cert_file, options.tls_private_key_file)
             await server.start(options.bind_address, options.secure_port, context)
             stack.push_async_callback(server.stop)
@@ -161,6 +167,9 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None) 
         is_clean = await live.run(stop)
         if isinstance(live.world, ShadowWorld):
             _tell_counts(live.world)
+        problem = None if recording is None else recording()
+        if problem is not None and is_clean:
+            raise problem
         return 0 if is_clean else 1
 
 
@@ -178,21 +187,31 @@ async def _connect(
     return connection
 
 
-def _record(stack: AsyncExitStack, live: LiveScheduler, configuration: Configuration, clock: Clock, path: str) -> None:
-    """Record the run; it is closed when the process ends."""
-    from fairway.live.recording import LiveRecorder, flush_now_and_then, run_scenario  # noqa: PLC0415 - loads DuckDB
-    from fairway.record import RunWriter  # noqa: PLC0415
+def _record(
+    stack: AsyncExitStack, live: LiveScheduler, configuration: Configuration, clock: Clock, options: RunOptions
+) -> Callable[[], LiveProblem | None]:
+    """Record the run; what is returned ends the recording and says what is wrong with it."""
+    from fairway.live.recording import LiveRecorder, run_scenario  # noqa: PLC0415 - loads DuckDB
+    from fairway.live.recording_file import RecordingFile  # noqa: PLC0415
 
-    names = [profile.scheduler_name for profile in configuration.profiles]
-    writer = stack.enter_context(RunWriter(path, scenario=run_scenario(configuration, "live"), seed=0, profiles=names))
-    recorder = LiveRecorder(writer, live.world.now)
+    assert options.record is not None
+    file = RecordingFile(
+        options.record,
+        clock,
+        scenario=run_scenario(configuration, "live"),
+        profiles=[profile.scheduler_name for profile in configuration.profiles],
+        metrics=live.metrics,
+        settings=options.record_settings,
+    )
+    stack.enter_context(file)
+    recorder = LiveRecorder(file.writer, live.world.now)
     live.listeners.append(recorder)
     if isinstance(live.world, ShadowWorld):
         live.world.on_compared = lambda found: recorder.note(
             found.pod, "ShadowDecision", f"fairway: {found.here or 'no node'}, cluster: {found.there}"
         )
-    stack.callback(lambda: writer.close(recorder.time))
-    stack.callback(asyncio.ensure_future(flush_now_and_then(writer, clock)).cancel)
+    file.start()
+    return lambda: file.close(recorder.time)
 
 
 def _tell_counts(shadow: ShadowWorld) -> None:
@@ -204,16 +223,13 @@ def _tell_counts(shadow: ShadowWorld) -> None:
 
 
 def _http_server(
-    live: LiveScheduler,
-    configuration: Configuration,
-    connection: Connection,
-    clock: Clock,
-    options: RunOptions,
-    stop: asyncio.Event,
-) -> HttpServer:
-    access: Access = LoopbackAccess() if options.trust_loopback else DelegatedAccess(connection, clock)
+    live: LiveScheduler, configuration: Configuration, clock: Clock, options: RunOptions, stop: asyncio.Event
+) -> ServingThread:
+    """In a thread of its own, with a connection of its own for asking who may ask."""
+    reviews = LateConnection(partial(open_connection, options, configuration, clock, "authorization"))
+    access: Access = LoopbackAccess() if options.trust_loopback else DelegatedAccess(reviews, clock)
     checks = checks_of(live.election, lambda: live.is_synced, stop.is_set)
-    return HttpServer(
+    server = HttpServer(
         checks,
         live.metrics,
         access,
@@ -221,7 +237,9 @@ def _http_server(
         pods=live.watch.pods,
         routes=api_routes(live),
         clock=clock,
+        at_home=at_home(asyncio.get_running_loop()),
     )
+    return ServingThread(server, reviews.close)
 
 
 def stop_upon_signals(stop: asyncio.Event) -> None:

@@ -3,7 +3,7 @@
 In: what the watches tell and, where Fairway schedules or shadows, its decisions and queue moves. Out: calls of
 `record.NullWriter` (a `RunWriter`, that is), in seconds from the beginning of the recording: nodes and their changes,
 pods as they come, are bound by anybody, run, end and leave, and everything else that a decision may depend on.
-`LiveRecorder` is a `service.Listener`; `record_cluster` only watches.
+`LiveRecorder` is a `service.Listener`; `record_cluster` only watches. The file itself is `recording_file`'s.
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ from fairway.model import Node, Pod, pod_requests
 from fairway.model.device_need import GPU_INDEX
 from fairway.model.requests import seem_alike
 from fairway.queue import Place, QueuedPod, profile_name
-from fairway.record import NullWriter, RunWriter
+from fairway.record import NullWriter
 
-__all__ = ["LiveRecorder", "flush_now_and_then", "record_cluster", "run_scenario"]
-
-FLUSH_SECONDS = 30.0
+__all__ = ["LiveRecorder", "record_cluster", "run_scenario"]
 
 
 class LiveRecorder:
@@ -153,15 +151,8 @@ def run_scenario(configuration: Configuration, name: str) -> dict[str, Any]:
     }
 
 
-async def flush_now_and_then(writer: RunWriter, clock: Clock) -> None:
-    """Write out what is in memory, so that a crash loses half a minute and no more."""
-    while True:
-        await clock.sleep(FLUSH_SECONDS)
-        writer.flush()
-
-
 async def record_cluster(
-    connection: Connection, writer: RunWriter, clock: Clock, stop: asyncio.Event, seconds: float | None = None
+    connection: Connection, writer: NullWriter, clock: Clock, stop: asyncio.Event, seconds: float | None = None
 ) -> float:
     """Watch and record, whoever schedules, for so long or until stopped; returns how long it was."""
     anchor = clock.now() - clock.monotonic()
@@ -181,4 +172,4 @@ async def record_cluster(
                 await stop.wait()
         return recorder.time
 
-    return await watch.run_with(story(), flush_now_and_then(writer, clock))
+    return await watch.run_with(story())

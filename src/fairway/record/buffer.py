@@ -1,11 +1,14 @@
 """Rows on their way into a table.
 
 In: tuples in the order of the schema's columns, appended to `rows` by `RunWriter` (for tables of amounts, the last
-item is a tuple over resources). Out: NumPy columns, taken over by DuckDB a chunk at a time.
+item is a tuple over resources). Out: NumPy columns, taken over by DuckDB a chunk at a time. `RowFile` owns the buffers,
+and says what becomes of rows that the file does not take.
 """
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
@@ -18,6 +21,7 @@ from fairway.record.schema import TableSchema, amount_column
 
 __all__ = ["Resources", "TableBuffer"]
 
+NUM_WEIGHED = 200
 DTYPES = {"DOUBLE": np.float64, "BIGINT": np.int64, "INTEGER": np.int32, "BOOLEAN": np.bool_}
 
 
@@ -46,9 +50,11 @@ class TableBuffer:
         self.schema = schema
         self.rows: list[tuple[Any, ...]] = []
         self.num_written = 0
+        self._num_kept = 0  # rows that `keep_new` has seen: the file refuses them, and they wait
+        self._moments = schema.moments
 
     def write(self, connection: duckdb.DuckDBPyConnection, amount_columns: Sequence[str]) -> None:
-        """Put the rows into the table, which has these columns of amounts."""
+        """Put the rows into the table, which has these columns of amounts; they stay here until `drop_written`."""
         if not self.rows:
             return
         rows = self.rows
@@ -60,10 +66,52 @@ class TableBuffer:
             matrix = _matrix([row[-1] for row in rows], len(amount_columns))
             arrays |= {name: matrix[:, number] for number, name in enumerate(amount_columns)}
         connection.register("chunk", arrays)
-        connection.execute(f"INSERT INTO {self.schema.name} BY NAME SELECT * FROM chunk")
-        connection.unregister("chunk")
-        self.num_written += len(self.rows)
-        self.rows.clear()
+        try:
+            connection.execute(f"INSERT INTO {self.schema.name} BY NAME SELECT * FROM chunk")
+        finally:
+            with contextlib.suppress(duckdb.Error):  # a database that has given itself up takes nothing back
+                connection.unregister("chunk")
+
+    def drop_written(self, number: int) -> None:
+        """So many rows are in the file for good."""
+        self.num_written += number
+        self._num_kept = max(self._num_kept - number, 0)
+        del self.rows[:number]
+
+    # -- while the file takes no rows --------------------------------------------------------------------------------
+
+    def weigh_new(self) -> int:
+        """About how many bytes of memory the rows since `keep_new` take, from a sample of them."""
+        number = len(self.rows) - self._num_kept
+        sample = self.rows[self._num_kept :: max(number // NUM_WEIGHED, 1)]
+        return number * sum(map(_weight, sample)) // len(sample) if sample else 0
+
+    def new_times(self) -> list[float]:
+        """The times that the first and the last of the rows since `keep_new` tell of."""
+        ends = (self.rows[self._num_kept], self.rows[-1]) if len(self.rows) > self._num_kept else ()
+        found = (max((row[place] for place in self._moments if row[place] is not None), default=None) for row in ends)
+        return [time for time in found if time is not None]
+
+    def keep_new(self) -> None:
+        """These rows wait until the file takes them."""
+        self._num_kept = len(self.rows)
+
+    def kept_rows(self) -> list[tuple[Any, ...]]:
+        """Those."""
+        return self.rows[: self._num_kept]
+
+    def drop_new(self, least: int) -> int:
+        """Forget the rows since then, but for so many at the front; says how many."""
+        kept = max(self._num_kept, least)
+        number = max(len(self.rows) - kept, 0)
+        del self.rows[kept:]
+        return number
+
+
+def _weight(value: Any) -> int:
+    """Bytes, with everything in it."""
+    inner = sum(map(_weight, value)) if isinstance(value, tuple) else 0
+    return sys.getsizeof(value) + inner
 
 
 def _matrix(vectors: list[tuple[int, ...]], width: int) -> NDArray[np.int64]:

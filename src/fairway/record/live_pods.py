@@ -179,6 +179,12 @@ class Templates:
             self._num_templates += 1
         return known
 
+    def forget(self, numbers: set[int]) -> None:
+        """These templates will not be in the file: pods to come that are like them get new ones."""
+        if numbers:
+            self._known = {key: known for key, known in self._known.items() if known[0] not in numbers}
+            self._last.clear()
+
 
 def _is_alike(one: Pod, two: Pod) -> bool:
     """Is it easily seen that two pods share a template?"""

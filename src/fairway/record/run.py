@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import duckdb
 
 from fairway.record.errors import RecordError
-from fairway.record.run_file import open_run_file
+from fairway.record.run_file import missing_tables, open_run_file
 from fairway.record.schema import TABLES
 from fairway.record.table import Question, Table
 
@@ -31,6 +31,7 @@ class Run:
         self._connection = connection
         self.path = path
         self.meta = meta
+        self._missing = missing_tables(connection)
         self.resources: dict[str, str] = {
             row["resource"]: row["amount_column"] for row in self._table("resources").rows()
         }
@@ -47,6 +48,7 @@ class Run:
         self.events = self._table("events")
         self.objects = self._table("objects")
         self.plugin_times = self._table("plugin_times")
+        self.gaps = self._table("gaps")
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -92,10 +94,10 @@ class Run:
         """When it ended; of an interrupted run the last time known."""
         if "end_seconds" not in self.meta:
             latest = " UNION ALL ".join(
-                f"SELECT max({column.name}) AS time FROM {table.name}"
-                for table in TABLES.values()
-                for column in table.columns
-                if column.type == "DOUBLE" and column.name not in ("cycle_seconds", "cpu_seconds")
+                f"SELECT max({table.columns[place].name}) AS time FROM {name}"
+                for name, table in TABLES.items()
+                if name not in self._missing
+                for place in table.moments
             )
             (row,) = self.sql(f"SELECT coalesce(max(time), 0.0) AS time FROM ({latest})").rows()
             self.meta["end_seconds"] = row["time"]
@@ -113,6 +115,9 @@ class Run:
         return Table(self._connection, self.path, Question(f"({query})"), parameters)
 
     def _table(self, name: str) -> Table:
+        if name in self._missing:
+            columns = ", ".join(f"NULL::{column.type} AS {column.name}" for column in TABLES[name].columns)
+            return self.sql(f"SELECT {columns} WHERE false")
         return Table(self._connection, self.path, Question(name, TABLES[name].order))
 
     # -- answers -----------------------------------------------------------------------------------------------------

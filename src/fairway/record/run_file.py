@@ -12,13 +12,25 @@ from typing import Any
 
 import duckdb
 
-from fairway.record.errors import CannotWriteError, RecordError
+from fairway.record.errors import CannotWriteError, RecordError, why_refused
 from fairway.record.schema import SCHEMA_VERSION, TABLES
 
-__all__ = ["check_replaceable", "create_run", "finish_run", "open_run_file", "partial_path"]
+__all__ = [
+    "check_replaceable",
+    "create_run",
+    "finish_run",
+    "missing_tables",
+    "open_run_file",
+    "partial_path",
+    "remove_partial",
+    "reopen_run",
+    "rescue_run",
+]
 
 FIRST_BLOCK = 3 * 4096  # a DuckDB file is three headers, then blocks of equal size
 MAGIC, MAGIC_AT = b"DUCK", 8
+LATER_TABLES = frozenset(("gaps",))
+"""Tables that runs of older versions do not have."""
 NO_BAR = "SET enable_progress_bar = false"  # where DuckDB takes people to be watching, it draws one on stdout
 
 
@@ -51,16 +63,49 @@ def create_run(path: Path) -> duckdb.DuckDBPyConnection:
         if partial.exists():
             _check_unused(partial)
             _remove(partial)
-        # One thread: the simulation has the other cores, and rows keep their order for free.
-        connection = duckdb.connect(str(partial), config={"threads": 1, "memory_limit": "512MB"})
-        connection.execute(NO_BAR)
-        connection.execute("SET pandas_analyze_sample = 0")  # columns of objects are texts; do not guess
-        connection.execute("SET wal_autocheckpoint = '256MB'")
+        connection = _connect(partial)
         for table in TABLES.values():
             connection.execute(table.creation)
     except (duckdb.Error, OSError) as error:
-        raise CannotWriteError(f"cannot write {path}: {error}") from error
+        raise CannotWriteError(f"cannot write {path}: {why_refused(error)}") from error
     return connection
+
+
+def _connect(partial: Path) -> duckdb.DuckDBPyConnection:
+    # One thread: the simulation has the other cores, and rows keep their order for free.
+    connection = duckdb.connect(str(partial), config={"threads": 1, "memory_limit": "512MB"})
+    connection.execute(NO_BAR)
+    connection.execute("SET pandas_analyze_sample = 0")  # columns of objects are texts; do not guess
+    connection.execute("SET wal_autocheckpoint = '256MB'")
+    return connection
+
+
+def reopen_run(path: Path) -> duckdb.DuckDBPyConnection:
+    """The file that `create_run` made, opened again to go on with it; raises what DuckDB does."""
+    partial = partial_path(path)
+    if not partial.is_file():  # DuckDB would make a new one
+        raise FileNotFoundError(f"{partial} was removed while it was being written")
+    return _connect(partial)
+
+
+def rescue_run(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Write a file anew that was removed while it was open; raises what DuckDB and the operating system do."""
+    partial = partial_path(path)
+    if partial.exists():
+        raise FileExistsError(f"{partial} was replaced while it was being written")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the directory {path.parent} was removed")
+    fresh = partial.with_name(partial.name + ".new")
+    _remove(fresh)
+    row = connection.execute("SELECT current_database()").fetchone()
+    assert row is not None
+    target = str(fresh).replace("'", "''")
+    connection.execute(f"ATTACH '{target}' AS rescued")
+    try:
+        connection.execute(f'COPY FROM DATABASE "{row[0]}" TO rescued')
+    finally:
+        connection.execute("DETACH rescued")
+    fresh.replace(partial)
 
 
 def finish_run(connection: duckdb.DuckDBPyConnection, path: Path, meta: dict[str, str]) -> None:
@@ -73,7 +118,7 @@ def finish_run(connection: duckdb.DuckDBPyConnection, path: Path, meta: dict[str
         connection.close()
         partial.replace(path)
     except (duckdb.Error, OSError) as error:
-        raise CannotWriteError(f"cannot finish {path}: {error}; what was written is in {partial}") from error
+        raise CannotWriteError(f"cannot finish {path}: {why_refused(error)}", partial) from error
 
 
 def open_run_file(path: Path) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]]:
@@ -114,7 +159,7 @@ def _check_magic(path: Path) -> None:
 
 
 def _meta(connection: duckdb.DuckDBPyConnection, path: Path) -> dict[str, Any]:
-    tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    tables = TABLES.keys() - missing_tables(connection)
     if "meta" not in tables:
         raise RecordError(f"{path} is a DuckDB file but no run: it has no table meta")
     try:
@@ -127,10 +172,16 @@ def _meta(connection: duckdb.DuckDBPyConnection, path: Path) -> dict[str, Any]:
             f"{path} was written by Fairway {meta.get('fairway_version', '?')} in version {version} of the tables; "
             f"this one reads version {SCHEMA_VERSION} at most. Update Fairway to read it."
         )
-    missing = TABLES.keys() - tables
+    missing = TABLES.keys() - tables - LATER_TABLES
     if missing:
         raise RecordError(f"{path} is damaged: it has no table {', '.join(sorted(missing))}")
     return meta
+
+
+def missing_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """The tables of the schema that a file does not have."""
+    there = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    return TABLES.keys() - there
 
 
 def _check_whole(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -154,6 +205,11 @@ def _check_unused(partial: Path) -> None:
 
 def _is_locked(text: str) -> bool:
     return "lock on file" in text
+
+
+def remove_partial(path: Path) -> None:
+    """Remove what a writer of this run has left."""
+    _remove(partial_path(path))
 
 
 def _remove(partial: Path) -> None:

@@ -18,6 +18,9 @@ __all__ = ["SCHEMA_VERSION", "TABLES", "Column", "TableSchema", "amount_column",
 SCHEMA_VERSION: Final = 1
 """Raised when a table or column changes its name or meaning; a reader refuses versions it does not know."""
 
+MEASURED_SECONDS: Final = ("cycle_seconds", "cpu_seconds")
+"""Columns that say how long something took, not when it was."""
+
 SqlType = Literal["VARCHAR", "DOUBLE", "BIGINT", "INTEGER", "BOOLEAN"]
 
 
@@ -48,6 +51,15 @@ class TableSchema:
             f"{column.name} {column.type}{'' if column.is_nullable else ' NOT NULL'}" for column in self.columns
         )
         return f"CREATE TABLE {self.name} ({columns})"
+
+    @property
+    def moments(self) -> tuple[int, ...]:
+        """The places of the columns that hold times of the run's clock."""
+        return tuple(
+            place
+            for place, column in enumerate(self.columns)
+            if column.type == "DOUBLE" and column.name not in MEASURED_SECONDS
+        )
 
 
 META = TableSchema(
@@ -266,6 +278,19 @@ PLUGIN_TIMES = TableSchema(
         Column("cpu_seconds", "DOUBLE", "time used"),
     ),
 )
+GAPS = TableSchema(
+    "gaps",
+    "Rows that are missing, because the file could not be written for too long (a full disk) and memory is bounded: "
+    "one row for each table and gap. Runs without a gap have none; runs that older versions wrote lack the table.",
+    "rowid",
+    (
+        Column("from_seconds", "DOUBLE", "the first time that the missing rows tell of"),
+        Column("to_seconds", "DOUBLE", "the last"),
+        Column("table_name", "VARCHAR", "which table lacks them"),
+        Column("num_rows", "BIGINT", "how many"),
+        Column("reason", "VARCHAR", "why they could not be written"),
+    ),
+)
 
 TABLES: Final = {
     table.name: table
@@ -284,6 +309,7 @@ TABLES: Final = {
         EVENTS,
         OBJECTS,
         PLUGIN_TIMES,
+        GAPS,
     )
 }
 

@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.record.errors import RecordError
+from fairway.record.errors import CannotWriteError, RecordError, why_refused
 
 __all__ = ["Question", "Table"]
 
@@ -144,7 +144,12 @@ class Table:
     def copy_to(self, path: Path, form: str) -> None:
         """Write the rows to a file, in a form as the options of DuckDB's COPY give it: `FORMAT parquet`."""
         target = str(path).replace("'", "''")
-        self._execute(f"COPY ({self.sql}) TO '{target}' ({form})")
+        try:
+            self._connection.cursor().execute(f"COPY ({self.sql}) TO '{target}' ({form})", list(self.parameters))
+        except duckdb.IOException as error:
+            raise CannotWriteError(f"cannot write {path}: {why_refused(error)}") from error
+        except duckdb.Error as error:
+            raise self._problem(error) from error
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         """A cursor of its own, so that two readers do not take each other's rows."""

@@ -2,7 +2,8 @@
 
 In: calls from a world, in order of time (`NullWriter` documents them). Out: a file that `Run` opens, with the tables of
 `schema`; it has another name until it is whole. A call appends a tuple or two; everything else waits until a buffer is
-full. Nothing is dropped: what the options leave out is named in the run's `meta`, and a disk that refuses is an error.
+full. What the options leave out is named in the run's `meta`. A disk that refuses is an error; with `Patience`, for a
+world that does not wait, rows are kept in memory until it takes them, and what memory can not hold is a counted gap.
 """
 
 from __future__ import annotations
@@ -12,32 +13,32 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any
-
-import duckdb
 
 from fairway import __version__
 from fairway.cycle import Decision, Outcome, Spent
 from fairway.model import ApiObject, Node, Pod, encode_json
 from fairway.queue import Place
-from fairway.record.buffer import Resources, TableBuffer
 from fairway.record.errors import RecordError
 from fairway.record.live_pods import LivePod, LivePods, Templates
 from fairway.record.node_states import NodeStates
-from fairway.record.null_writer import NullWriter, Scored
+from fairway.record.null_writer import Scored
 from fairway.record.options import RecordOptions
 from fairway.record.refusals import failure_message, refusal_counts
-from fairway.record.run_file import create_run, finish_run
-from fairway.record.schema import SCHEMA_VERSION, TABLES, unit_of
+from fairway.record.row_writer import Patience, RowWriter
+from fairway.record.schema import SCHEMA_VERSION
 
 __all__ = ["RunWriter"]
 
 SCHEDULED = Outcome.SCHEDULED  # looking up a member of an enum is slow, and this is in the hot path
 
 
-class RunWriter(NullWriter):
-    """Writes one run. Use it in a `with` block: an exception then leaves a readable run, marked incomplete."""
+class RunWriter(RowWriter):
+    """Writes one run. Use it in a `with` block: an exception then leaves a readable run, marked incomplete.
+
+    Without `patience` a file that can not be written raises `CannotWriteError` at once. With it nothing is raised
+    until the end; whoever has the writer calls `flush(again=True)` now and then.
+    """
 
     def __init__(
         self,
@@ -47,9 +48,8 @@ class RunWriter(NullWriter):
         seed: int,
         profiles: Sequence[str] = (),
         options: RecordOptions | None = None,
+        patience: Patience | None = None,
     ) -> None:
-        super().__init__()
-        self.path = Path(path)
         self.options = options or RecordOptions()
         meta = {
             "schema_version": SCHEMA_VERSION,
@@ -61,23 +61,20 @@ class RunWriter(NullWriter):
             "complete": False,
         }
         texts = {key: json.dumps(value) for key, value in meta.items()}  # before a file is made: it may not be JSON
-        self._connection: duckdb.DuckDBPyConnection | None = create_run(self.path)
-        self._buffers = {name: TableBuffer(table) for name, table in TABLES.items()}
-        self._resources = Resources()
-        self._amount_columns: list[str] = []  # those the file's tables have
+        super().__init__(Path(path), self.options.chunk_rows)
         self._pods = LivePods()
-        self._templates = Templates(self._resources)
-        self._nodes = NodeStates(self._resources)
+        self._templates = Templates(self._file.resources)
+        self._nodes = NodeStates(self._file.resources)
         self._num_decisions = 0
-        self._chunk = self.options.chunk_rows
         self._keeps_placed = self.options.decisions == "all"
         self._keeps_failed = self.options.decisions != "none"
         self._keeps_moves = self.options.queue
         self._decisions = self._buffers["decisions"].rows
+        self._refusals = self._buffers["filter_counts"].rows
+        self._scores = self._buffers["scores"].rows
         self._moves = self._buffers["queue_moves"].rows
         self._intervals = self._buffers["occupancy"].rows
-        self._buffers["meta"].rows.extend(texts.items())
-        self.flush()
+        self._begin(texts, patience)
 
     # -- nodes -------------------------------------------------------------------------------------------------------
 
@@ -224,7 +221,8 @@ class RunWriter(NullWriter):
         )
         if best:
             self._scored(number, best)
-        if len(rows) >= self._chunk:
+        # After the whole decision: a reader never finds one without its refusals.
+        if len(rows) >= self._chunk or len(self._refusals) >= self._chunk or len(self._scores) >= self._chunk:
             self.flush()
 
     def _refused(self, number: int, decision: Decision) -> int | None:
@@ -232,24 +230,24 @@ class RunWriter(NullWriter):
         if diagnosis is None:
             return None if decision.gate or decision.error else 0
         for place, (plugin, refusal, count) in enumerate(refusal_counts(diagnosis)):
-            row = (number, place, plugin, refusal.code.value, ", ".join(refusal.reasons), count)
-            self._append("filter_counts", row)
+            reasons = ", ".join(refusal.reasons)
+            self._refusals.append((number, place, plugin, refusal.code.value, reasons, count))
         return diagnosis.num_nodes
 
     def _preempted(self, number: int, decision: Decision) -> tuple[str | None, int]:
         preemption = decision.preemption
         if preemption is None or preemption.chosen is None:
             return None, 0
-        victims = preemption.chosen.victims
+        victims, rows = preemption.chosen.victims, self._buffers["preemptions"].rows
         for place, victim in enumerate(victims):
             victim_id = self._pods.number_of(victim.metadata.uid)
-            self._append("preemptions", (number, place, preemption.nominated_node, victim_id, victim.key))
+            rows.append((number, place, preemption.nominated_node, victim_id, victim.key))
         return preemption.nominated_node, len(victims)
 
     def _scored(self, number: int, best: Sequence[Scored]) -> None:
         for rank, scored in enumerate(best[: self.options.scores], 1):
             for plugin, score in scored.shares.items():
-                self._append("scores", (number, rank, scored.node, scored.total, plugin, score))
+                self._scores.append((number, rank, scored.node, scored.total, plugin, score))
 
     def queue_moved(
         self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str
@@ -300,63 +298,22 @@ class RunWriter(NullWriter):
         if len(rows) >= self._chunk:
             self.flush()
 
-    def flush(self) -> None:
-        """Write all buffers out, together: a reader never finds a decision without its refusals."""
-        connection = self._open()
+    # What `RowWriter` asks for.
+
+    def _gather(self) -> None:
         self._buffers["pods"].rows.extend(self._pods.take_rows())
         self._buffers["templates"].rows.extend(self._templates.rows)
         self._templates.rows.clear()
-        try:
-            connection.execute("BEGIN")
-            for resource, column in list(self._resources.columns.items())[len(self._amount_columns) :]:
-                number = len(self._amount_columns)
-                self._buffers["resources"].rows.append((number, resource, column, unit_of(resource)))
-                for table in TABLES.values():
-                    if table.amounts:
-                        connection.execute(f'ALTER TABLE {table.name} ADD COLUMN "{column}" BIGINT DEFAULT 0')
-                self._amount_columns.append(column)
-            for buffer in self._buffers.values():
-                buffer.write(connection, self._amount_columns)
-            connection.execute("COMMIT")
-        except duckdb.Error as error:
-            raise RecordError(f"cannot write {self.path}: {error}") from error
 
-    def close(self, t_end: float) -> None:
-        """The run is over: write what is open, and give the file its name."""
-        self._finish(t_end, {"complete": True})
-
-    def interrupt(self, t_end: float | None, why: str) -> None:
-        """The run ends before its time; what is known is kept and marked as incomplete."""
-        self._finish(t_end, {"interruption": why})
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """An exception, or leaving without `close`, interrupts the run."""
-        if self._connection is None:
-            return
-        try:
-            self.interrupt(None, "not closed" if kind is None else f"{kind.__name__}: {error}".rstrip(": "))
-        except RecordError:  # the disk is full, say: what it took is in the partial file
-            self._connection.close()
-            self._connection = None
-            if error is None:
-                raise
-
-    def _finish(self, t_end: float | None, ending: dict[str, Any]) -> None:
+    def _gather_open(self) -> None:
         self._buffers["nodes"].rows.extend(self._nodes.open_rows())
         for live in self._pods.by_uid.values():
             if live.held_since is not None:
                 self._intervals.append(live.interval(None, None))
             self._buffers["pods"].rows.append(live.row())
-        self.flush()
-        ending["num_rows"] = {name: buffer.num_written for name, buffer in self._buffers.items() if name != "meta"}
-        if t_end is not None:
-            ending["end_seconds"] = t_end
-        finish_run(self._open(), self.path, {key: json.dumps(value) for key, value in ending.items()})
-        self._connection = None
 
-    def _open(self) -> duckdb.DuckDBPyConnection:
-        if self._connection is None:
-            raise RecordError(f"{self.path} is closed")
-        return self._connection
+    def _templates_in_use(self) -> set[int]:
+        return set() if self._is_over else {live.template for live in self._pods.by_uid.values()}
+
+    def _forget_templates(self, numbers: set[int]) -> None:
+        self._templates.forget(numbers)
