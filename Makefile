@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons check bench bench-reference bench-live soak reference format clean
+.PHONY: help demo test pythons check bench bench-reference bench-live soak chaos reference format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,10 @@ check: $(STAMP) ## lint, formatting, types, the direction of imports
 bench: $(STAMP) ## measure, and fail below a floor
 	$(BIN)/python benchmarks/run.py
 
-bench-reference: $(STAMP) ## decisions a second beside kube-scheduler's own code
+bench-chaos: $(STAMP) ## everything goes wrong on a real API server, kind by kind: what must hold still does
+	$(BIN)/python -m tests.chaos
+
+reference: $(STAMP) ## decisions a second beside kube-scheduler's own code
 	$(BIN)/python benchmarks/reference.py
 
 bench-live: $(STAMP) ## pods bound a second beside kube-scheduler, on a real API server
@@ -42,6 +45,9 @@ bench-live: $(STAMP) ## pods bound a second beside kube-scheduler, on a real API
 
 soak: $(STAMP) ## ten minutes of churn on a real API server: memory and latency stay flat
 	$(BIN)/python benchmarks/soak.py
+
+chaos: $(STAMP) ## everything goes wrong on a real API server, kind by kind: what must hold still does
+	$(BIN)/python -m tests.chaos
 
 reference: $(STAMP) ## the recorded decisions made anew by kube-scheduler's own code, and compared
 	$(BIN)/python -m tests.kube.reference
