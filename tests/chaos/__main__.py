@@ -25,7 +25,7 @@ from tests.chaos.history import audit_flags
 from tests.chaos.kinds.table import KINDS
 from tests.chaos.load import Size
 from tests.chaos.report import table, words
-from tests.chaos.trial import Kind, Verdict, try_kind
+from tests.chaos.trial import INVARIANTS, Kind, Verdict, try_kind
 from tests.kube.control_plane import ControlPlane
 
 __all__ = ["main"]
@@ -47,6 +47,8 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     if given.pods < 50:
         parser.error("--pods: give 50 or more, or there is nothing to disturb")
+    if given.keep and given.keep.exists():
+        parser.error(f"--keep: {given.keep} is there already; name a directory that is not")
     seed = secrets.randbelow(1_000_000) if given.seed is None else given.seed
     sys.stdout.write(f"seed {seed}\n")
     verdicts = []
@@ -72,7 +74,7 @@ def _try(control_plane: ControlPlane, kind: Kind, size: Size, seed: int, log: Pa
         return try_kind(control_plane, kind, size, seed, log)
     except Exception as error:  # noqa: BLE001 - whatever a scheduler in trouble makes of the trial
         traceback.print_exc()
-        verdict = Verdict(kind.name, seed)
+        verdict = Verdict(kind.name, seed, unjudged=set(INVARIANTS))
         verdict.violations["alive"].append(f"the trial broke off: {error}")
         return verdict
 

@@ -2,8 +2,8 @@
 
 In: a directory and the flags of `fairway run` that `ControlPlane.start_fairway` gives. Out: a scheduler. On SIGUSR1 it
 reads `jump-PID` in the directory: by how many seconds the wall clock is off, and for how long the machine has slept.
-The first may be anything, the second only grows: so Linux' CLOCK_REALTIME and CLOCK_BOOTTIME behave. Only the clock that
-the live room is given is replaced; timers of the event loop (CLOCK_MONOTONIC) do not jump on Linux either.
+The first may be anything, the second only grows: so Linux' CLOCK_REALTIME and CLOCK_BOOTTIME behave. Only the clock
+that the live room is given is replaced; timers of the event loop (CLOCK_MONOTONIC) do not jump on Linux either.
 """
 
 from __future__ import annotations

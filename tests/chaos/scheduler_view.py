@@ -20,9 +20,8 @@ __all__ = ["NOT_ANSWERING", "num_busy", "read_status", "read_view"]
 
 NOT_ANSWERING: Final = (OSError, ValueError)
 RESTING: Final = ("unschedulable", "gated")
-REQUEST: Final = re.compile(
-    r'^kube_pod_resource_request\{namespace="([^"]*)",pod="([^"]*)",node="([^"]*)"', re.MULTILINE
-)
+REQUEST: Final = re.compile(r"^kube_pod_resource_request\{(.*)\} ", re.MULTILINE)
+LABEL: Final = re.compile(r'(\w+)="([^"]*)"')
 
 
 def read_status(scheduler: Program) -> Json:
@@ -39,14 +38,15 @@ def num_busy(status: Json) -> int:
 
 def read_view(scheduler: Program) -> SchedulerView:
     """All that can be compared with the API."""
-    found = REQUEST.findall(_read(scheduler, "/metrics/resources").decode())
+    samples = REQUEST.findall(_read(scheduler, "/metrics/resources").decode())
+    found = [dict(LABEL.findall(sample)) for sample in samples]
     status = read_status(scheduler)
     return SchedulerView(
         num_nodes=status["nodes"],
         num_placed=status["podsOnNodes"],
         num_assumed=status["podsAssumed"],
         num_waiting=sum(status["queue"].values()),
-        pods={f"{namespace}/{name}": node for namespace, name, node in found},
+        pods={f"{labels['namespace']}/{labels['pod']}": labels["node"] for labels in found},
     )
 
 

@@ -105,6 +105,20 @@ class Stage:
         self.past.append(scheduler)
         return end(scheduler)
 
+    def has_lost_lease(self, scheduler: Program) -> bool:
+        """It has ended because it could not renew its lease: then somebody starts it again."""
+        return not scheduler.is_running and scheduler.exit_code() == 1 and "lost the lease" in scheduler.output()
+
+    def replace_ended(self, launch: Callable[[], object]) -> None:
+        """Do what a kubelet does about schedulers that have lost their lease; any other end is an error."""
+        for scheduler in list(self.schedulers):
+            if self.has_lost_lease(scheduler):
+                self.dismiss(scheduler, Program.exit_code)
+                self.deeds["leases lost"] += 1
+                launch()
+            elif not scheduler.is_running:
+                raise AssertionError(f"a scheduler ended by itself:\n{scheduler.output()[-2000:]}")
+
     def leader(self) -> Program | None:
         """Who schedules at the moment, if anybody does."""
         for scheduler in self.schedulers:

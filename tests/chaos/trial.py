@@ -42,6 +42,7 @@ class Kind:
 
     name: str
     disturb: Callable[[Stage], None]
+    deed: str  # what it counts; without any it was no chaos
     share: float = 0.2  # of the pods of a full run, in all rounds together
     num_rounds: int = 3  # by the same process, where it lives that long: its memory is compared
 
@@ -74,6 +75,8 @@ def try_kind(control_plane: ControlPlane, kind: Kind, size: Size, seed: int, log
             if number:
                 stage.delete_pods()
             kind.disturb(stage)
+            if not stage.deeds[kind.deed]:
+                raise AssertionError(f"{kind.name} has disturbed nothing: no {kind.deed}")
             _judge_round(stage, verdict)
             for scheduler in stage.schedulers:
                 if scheduler.is_running:
@@ -158,7 +161,9 @@ def _judge_end(stage: Stage, verdict: Verdict) -> None:
     """Nobody has died of it, and all end cleanly when asked."""
     found = verdict.violations["alive"]
     for scheduler in list(stage.schedulers):
-        if not scheduler.is_running:
+        if stage.has_lost_lease(scheduler):
+            stage.deeds["leases lost"] += 1  # a starved machine; ending is the right thing to do
+        elif not scheduler.is_running:
             found.append(f"a scheduler ended by itself, exit code {scheduler.exit_code()}: {_last_line(scheduler)}")
         elif code := stage.dismiss(scheduler, Program.stop):
             found.append(f"a scheduler that was asked to stop ended with exit code {code}: {_last_line(scheduler)}")

@@ -3,7 +3,7 @@
 In: where the server is, and a certificate that clients trust. Out: a `FaultProxy` on a loopback port: requests pass
 through, each on a connection of its own to the server, and the first fault that matches a request may delay it, answer
 in the server's place, pass it on but never tell the answer, or reset the connection. Watches can be cut, or held back,
-at any time. Runs in threads of the test process; used by tests of faults with `control_plane.kubeconfig(url=proxy.url)`.
+at any time. Runs in threads of the test process; tests of faults use `control_plane.kubeconfig(url=proxy.url)`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from typing import Final
 
 from tests.chaos.jumping_clock import jump
 from tests.chaos.stage import Stage
-from tests.kube.processes import Program
 
 __all__ = ["clock_jumps"]
 
@@ -34,13 +33,13 @@ def clock_jumps(stage: Stage) -> None:
             deed = (_set_wall_clocks, _suspend_standby, _set_wall_clocks, _suspend_leader, _freeze_leader)[number % 5]
             deed(stage)
             stage.pause(0.5)
-            _replace_ended(stage)
+            stage.replace_ended(lambda: _launch(stage))
             number += 1
     for scheduler in stage.schedulers:
         if scheduler.is_running:
             jump(scheduler, stage.directory, wall=0.0)
     stage.wait_for_bindings(1, 5)
-    _replace_ended(stage)
+    stage.replace_ended(lambda: _launch(stage))
 
 
 def _set_wall_clocks(stage: Stage) -> None:
@@ -71,16 +70,6 @@ def _freeze_leader(stage: Stage) -> None:
         stage.pause(FROZEN_SECONDS)
         leader.thaw()
         stage.deeds["leaders frozen"] += 1
-
-
-def _replace_ended(stage: Stage) -> None:
-    for scheduler in list(stage.schedulers):
-        if not scheduler.is_running:
-            code = stage.dismiss(scheduler, Program.exit_code)
-            if code != 1 or "lost the lease" not in scheduler.output():
-                raise AssertionError(f"a scheduler ended with exit code {code}:\n{scheduler.output()[-2000:]}")
-            stage.deeds["leases lost"] += 1
-            _launch(stage)
 
 
 def _launch(stage: Stage) -> None:

@@ -14,7 +14,7 @@ from tests.chaos.pod_state import PodState
 from tests.chaos.stage import BINDING, Stage
 from tests.kube.api import Json
 
-__all__ = ["flapping_nodes", "labels_changed", "namespaces_deleted", "pods_made_again"]
+__all__ = ["flapping_nodes", "labels_changed", "namespaces_deleted", "pods_deleted_unseen", "pods_made_again"]
 
 NUM_NAMESPACES: Final = 4
 TAINT: Final = {"key": "chaos", "value": "now", "effect": "NoSchedule"}
@@ -28,19 +28,46 @@ def pods_made_again(stage: Stage) -> None:
     """
     if not stage.schedulers:
         stage.launch(is_proxied=True)
-    fresh: list[PodState] = []
     with stage.arrivals() as arrivals, ThreadPoolExecutor(4) as hands:
         while arrivals.are_coming:
             lost = stage.proxy.add("POST", BINDING, "applied", times=3)
             slow = stage.proxy.add("POST", BINDING, delay_seconds=0.2, times=20)
-            fresh = stage.some_pods(12, lambda pod: not pod.node) + stage.some_pods(4, lambda pod: bool(pod.node))
-            again = [(pod, make_pod(pod.key.split("/")[1], stage.namespace, stage.rng)) for pod in fresh]
+            chosen = stage.some_pods(12, lambda pod: not pod.node) + stage.some_pods(4, lambda pod: bool(pod.node))
+            again = [(pod, make_pod(pod.key.split("/")[1], stage.namespace, stage.rng)) for pod in chosen]
             for _ in hands.map(lambda pair: _make_again(stage, *pair), again):
                 stage.deeds["made again"] += 1
             stage.pause(0.1)
             stage.proxy.clear()
             stage.deeds["answers lost"] += lost.hits
             stage.deeds["slow bindings"] += slow.hits
+
+
+def pods_deleted_unseen(stage: Stage) -> None:
+    """A binding takes effect and its answer is lost; the pod is deleted, and who asks about it knows before the watch.
+
+    Half of these pods are made again, so that a read finds another pod of that name.
+    """
+    if not stage.schedulers:
+        stage.launch(is_proxied=True)
+    with stage.arrivals() as arrivals:
+        while arrivals.are_coming:
+            num_seen = len(stage.proxy.seen("POST", BINDING))
+            kept_back = stage.proxy.add("POST", BINDING, "swallow", times=4)
+            stage.wait_for_bindings(4, 2)
+            requests = stage.proxy.seen("POST", BINDING)[num_seen : num_seen + kept_back.hits]
+            names = {request.path.split("/")[-2] for request in requests}
+            stage.pause(0.2)  # now the scheduler's watch has it as well, most of the time
+            stage.proxy.hold_watches(r"/pods\?")
+            for number, pod in enumerate(stage.some_pods(4, lambda pod: pod.key.split("/")[1] in names)):  # noqa: B023
+                stage.delete_pod(pod)
+                if number % 2:
+                    new = make_pod(pod.key.split("/")[1], stage.namespace, stage.rng)
+                    persist(lambda new=new: stage.api.create(new))  # type: ignore[misc]
+                stage.deeds["deleted unseen"] += 1
+            stage.proxy.clear()  # the connections are cut, and the scheduler reads the pods
+            stage.pause(0.3)
+            stage.proxy.release_watches()
+    stage.proxy.release_watches()
 
 
 def _make_again(stage: Stage, old: PodState, new: Json) -> None:
@@ -92,7 +119,7 @@ def flapping_nodes(stage: Stage) -> None:
             how = str(stage.rng.choice(["cordoned", "tainted", "deleted"]))
             for node in chosen:
                 _take_down(stage, node, how)
-                stage.deeds[f"nodes {how}"] += 1
+                stage.deeds["nodes taken down"] += 1
             stage.pause(float(stage.rng.uniform(0.1, 1.0)))
             for node in chosen:
                 _bring_back(stage, node, how)

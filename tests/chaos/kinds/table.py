@@ -9,7 +9,13 @@ from typing import Final
 
 from tests.chaos.kinds.clocks import clock_jumps
 from tests.chaos.kinds.connections import late_watches, storms_of_429
-from tests.chaos.kinds.objects import flapping_nodes, labels_changed, namespaces_deleted, pods_made_again
+from tests.chaos.kinds.objects import (
+    flapping_nodes,
+    labels_changed,
+    namespaces_deleted,
+    pods_deleted_unseen,
+    pods_made_again,
+)
 from tests.chaos.kinds.priorities import preemption_storm
 from tests.chaos.kinds.processes import disk_full, leaders_killed, sigterm
 from tests.chaos.kinds.servers import compaction
@@ -21,18 +27,19 @@ __all__ = ["KINDS"]
 KINDS: Final = {
     kind.name: kind
     for kind in (
-        Kind("leaders-killed", leaders_killed, share=1.0, num_rounds=1),
-        Kind("pods-made-again", pods_made_again),
-        Kind("429-storms", storms_of_429),
-        Kind("late-watches", late_watches),
-        Kind("flapping-nodes", flapping_nodes),
-        Kind("labels-changed", labels_changed),
-        Kind("volume-churn", volume_churn),
-        Kind("preemption-storm", preemption_storm),
-        Kind("namespaces-deleted", namespaces_deleted),
-        Kind("compaction", compaction),
-        Kind("clock-jumps", clock_jumps, num_rounds=1),
-        Kind("disk-full", disk_full),
-        Kind("sigterm", sigterm, num_rounds=1),
+        Kind("leaders-killed", leaders_killed, "leaders killed", share=1.0, num_rounds=1),
+        Kind("pods-made-again", pods_made_again, "made again"),
+        Kind("pods-deleted-unseen", pods_deleted_unseen, "deleted unseen"),
+        Kind("429-storms", storms_of_429, "requests refused"),
+        Kind("late-watches", late_watches, "delays"),
+        Kind("flapping-nodes", flapping_nodes, "nodes taken down"),
+        Kind("labels-changed", labels_changed, "nodes moved"),
+        Kind("volume-churn", volume_churn, "provisioned"),
+        Kind("preemption-storm", preemption_storm, "preempted"),
+        Kind("namespaces-deleted", namespaces_deleted, "namespaces deleted"),
+        Kind("compaction", compaction, "compactions and restarts"),
+        Kind("clock-jumps", clock_jumps, "wall clocks set", num_rounds=1),
+        Kind("disk-full", disk_full, "full disks"),
+        Kind("sigterm", sigterm, "SIGTERM", num_rounds=1),
     )
 }
