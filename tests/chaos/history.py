@@ -62,22 +62,15 @@ class History:
             return list(self.pods.values())
 
     def catch_up(self, seconds: float = 60) -> list[PodState]:
-        """Wait until the watch knows all that a list says now; returns that list."""
-        listed = {state.uid: state for state in map(pod_state, self._control_plane.api().items("Pod"))}
+        """Wait until the watch knows all that a list says; returns that list."""
+        listed: list[PodState] = []
 
         def is_there() -> bool:
-            known = {state.uid: state for state in self.current()}
-            return known.keys() == listed.keys() and all(
-                known[uid].version >= state.version for uid, state in listed.items()
-            )
+            listed[:] = map(pod_state, self._control_plane.api().items("Pod"))
+            return {pod.uid: pod.version for pod in self.current()} == {pod.uid: pod.version for pod in listed}
 
-        try:
-            wait_until(is_there, "the watch has seen what is listed", seconds / 10)
-        except TimeoutError:  # something still moves: look again
-            if seconds < 1:
-                raise
-            return self.catch_up(seconds / 2)
-        return list(listed.values())
+        wait_until(is_there, "the watch has seen what is listed", seconds, every=0.2)
+        return listed
 
     # -- the thread --------------------------------------------------------------------------------------------------
 

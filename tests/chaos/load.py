@@ -12,14 +12,14 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, NamedTuple, Self
 
 from numpy.random import Generator
 
 from tests.kube.api import Api, ApiError, Json
 
-__all__ = ["ZONES", "Arrivals", "Size", "make_node", "make_pod", "num_nodes_for", "persist"]
+__all__ = ["CROWDING", "ZONES", "Arrivals", "Size", "make_node", "make_pod", "num_nodes_for", "persist"]
 
 NODE_CPU, NODE_MEMORY, NODE_PODS = 2000, 3072, 40
 CPU: Final = (50, 100, 100, 150, 200)
@@ -103,6 +103,7 @@ class Arrivals:
         self._api = api
         self._pods = pods
         self._seconds = seconds
+        self._creations: list[Future[None]] = []
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._send, name="chaos-arrivals", daemon=True)
 
@@ -121,6 +122,9 @@ class Arrivals:
             self._is_over.set()
             raise TimeoutError(f"only {self.num_created} of {len(self._pods)} pods could be created in ten minutes")
 
+        for creation in self._creations:
+            creation.result()  # what went wrong in the thread goes wrong here
+
     def _send(self) -> None:
         begun = time.monotonic()
         with ThreadPoolExecutor(NUM_SENDERS) as senders:
@@ -128,7 +132,7 @@ class Arrivals:
                 wait = begun + self._seconds * number / len(self._pods) - time.monotonic()
                 if self._is_over.wait(max(0.0, wait)):
                     return
-                senders.submit(self._create, pod)
+                self._creations.append(senders.submit(self._create, pod))
 
     def _create(self, pod: Json) -> None:
         if persist(lambda: self._api.create(pod)) == 0:  # else its namespace is going, or it is there already

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from tests.kube.api import Json
 
-__all__ = ["Amounts", "Binding", "PodState", "Sighting", "amounts_of_node", "pod_state"]
+__all__ = ["Amounts", "Binding", "PodState", "Sighting", "amounts_of_node", "milli_cpu", "pod_state"]
 
 FINISHED = ("Succeeded", "Failed")
 

@@ -17,8 +17,8 @@ from typing import Final, Self
 import numpy as np
 
 from tests.chaos.history import History
-from tests.chaos.load import Arrivals, Size, make_node, make_pod, num_nodes_for, persist
-from tests.chaos.pod_state import Amounts, PodState, amounts_of_node
+from tests.chaos.load import CROWDING, Arrivals, Size, make_node, make_pod, num_nodes_for, persist
+from tests.chaos.pod_state import Amounts, PodState, amounts_of_node, milli_cpu
 from tests.chaos.scheduler_view import NOT_ANSWERING, num_busy, read_status
 from tests.kube.api import Json
 from tests.kube.control_plane import ControlPlane
@@ -141,6 +141,19 @@ class Stage:
         pods = self.pods() if pods is None else pods
         self.deeds["pods"] += len(pods)
         return Arrivals(self.api, pods, self.size.seconds * len(pods) / self.size.num_pods)
+
+    def top_up(self) -> None:
+        """Where chaos has taken pods away, add some: again a little more is asked for than there is."""
+        wanted = CROWDING * sum(amounts.cpu for amounts in self.offered.values())
+        wanted -= sum(pod.amounts.cpu for pod in self.history.catch_up() if pod.waits or pod.holds_room)
+        pods = []
+        for pod in self.pods():
+            if wanted <= 0:
+                break
+            pods.append(pod)
+            wanted -= milli_cpu(pod["spec"]["containers"][0]["resources"]["requests"]["cpu"])
+        with self.arrivals(pods):
+            pass
 
     def some_pods(self, number: int, choose: Callable[[PodState], bool] = lambda _: True) -> list[PodState]:
         """A few at random of those that there are."""

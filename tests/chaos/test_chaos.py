@@ -19,7 +19,7 @@ from tests.kube.control_plane import ControlPlane
 
 __all__ = ["control_plane", "shared_control_plane"]
 
-SMALL = Size(num_pods=80, seconds=3.0)
+SMALL = Size(num_pods=60, seconds=2.0)
 
 
 @pytest.mark.slow

@@ -77,6 +77,7 @@ def try_kind(control_plane: ControlPlane, kind: Kind, size: Size, seed: int, log
             kind.disturb(stage)
             if not stage.deeds[kind.deed]:
                 raise AssertionError(f"{kind.name} has disturbed nothing: no {kind.deed}")
+            stage.top_up()
             _judge_round(stage, verdict)
             for scheduler in stage.schedulers:
                 if scheduler.is_running:

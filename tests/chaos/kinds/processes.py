@@ -14,14 +14,15 @@ from tests.kube.processes import Program
 
 __all__ = ["disk_full", "leaders_killed", "sigterm"]
 
-NUM_REPLICAS: Final = 3
+LARGE: Final = 1000
+"""So many pods are worth a third replica."""
 BINDINGS_BETWEEN: Final = 20
 """A leader has to have done something to be worth killing."""
 
 
 def leaders_killed(stage: Stage) -> None:
-    """Of three replicas the leader is killed again and again, each as soon as it has bound some pods."""
-    while len(stage.schedulers) < NUM_REPLICAS:
+    """Of two or three replicas the leader is killed again and again, each as soon as it has bound some pods."""
+    while len(stage.schedulers) < (3 if stage.size.num_pods >= LARGE else 2):
         stage.launch(is_elected=True)
     with stage.arrivals() as arrivals:
         while arrivals.are_coming:
