@@ -34,10 +34,7 @@ check: $(STAMP) ## lint, formatting, types, the direction of imports
 bench: $(STAMP) ## measure, and fail below a floor
 	$(BIN)/python benchmarks/run.py
 
-bench-chaos: $(STAMP) ## everything goes wrong on a real API server, kind by kind: what must hold still does
-	$(BIN)/python -m tests.chaos
-
-reference: $(STAMP) ## decisions a second beside kube-scheduler's own code
+bench-reference: $(STAMP) ## decisions a second beside kube-scheduler's own code
 	$(BIN)/python benchmarks/reference.py
 
 bench-live: $(STAMP) ## pods bound a second beside kube-scheduler, on a real API server

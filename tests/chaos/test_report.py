@@ -16,15 +16,15 @@ from tests.chaos.trial import Verdict
 
 
 def test_the_table_shows_what_holds_what_does_not_and_what_was_not_judged() -> None:
-    verdict = Verdict("sigterm", 7, {"pods": 5000, "kills": 3}, unjudged={"memory"}, seconds=61.4)
+    verdict = Verdict("kind", 7, {"pods": 50, "kills": 3}, unjudged={"memory"}, seconds=61.4)
     assert verdict.is_clean
     verdict.violations["cache"] += ["a", "b"]
     assert not verdict.is_clean
     assert table([verdict]).splitlines() == [
-        "kind     bound once  within room  none forgotten  cache       memory  alive  seconds  seed  what was done",
-        "sigterm  ok          ok           ok              VIOLATED 2  -       ok     61       7     5,000 pods, 3 kills",
+        "kind  bound once  within room  none forgotten  cache       memory  alive  seconds  seed  what was done",
+        "kind  ok          ok           ok              VIOLATED 2  -       ok     61       7     50 pods, 3 kills",
     ]
-    assert words([verdict]).splitlines() == ["sigterm, cache: a", "sigterm, cache: b"]
+    assert words([verdict]).splitlines() == ["kind, cache: a", "kind, cache: b"]
 
 
 def test_only_some_of_many_violations_are_printed() -> None:
