@@ -28,7 +28,7 @@ from tests.kube.processes import Program, wait_until
 __all__ = ["BINDING", "PERIODS", "Stage"]
 
 BINDING: Final = r"/pods/[^/]+/binding(\?|$)"
-PERIODS: Final = {"leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "500ms"}
+PERIODS: Final = {"leaseDuration": "5s", "renewDeadline": "4s", "retryPeriod": "500ms"}
 BACKOFF: Final = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 2}
 REST_SECONDS: Final = 1.0
 """For how long nothing may move until we speak of rest."""
@@ -48,7 +48,8 @@ class Stage:
         self.directory.mkdir(parents=True, exist_ok=True)
         self.deeds: Counter[str] = Counter()
         self.schedulers: list[Program] = []
-        self.past: list[Program] = []  # schedulers that were ended on purpose
+        self.past: list[Program] = []  # schedulers that were ended on purpose, or replaced
+        self.relaunch: Callable[[], object] = lambda: self.launch(is_elected=True)
         self.nodes = [make_node(number) for number in range(num_nodes_for(size.num_pods))]
         self.history = History(control_plane)
         self._proxy: FaultProxy | None = None
@@ -109,13 +110,16 @@ class Stage:
         """It has ended because it could not renew its lease: then somebody starts it again."""
         return not scheduler.is_running and scheduler.exit_code() == 1 and "lost the lease" in scheduler.output()
 
-    def replace_ended(self, launch: Callable[[], object]) -> None:
-        """Do what a kubelet does about schedulers that have lost their lease; any other end is an error."""
+    def replace_ended(self) -> None:
+        """Do what a kubelet does about schedulers that have lost their lease; any other end is an error.
+
+        A starved machine is enough to lose it.
+        """
         for scheduler in list(self.schedulers):
             if self.has_lost_lease(scheduler):
                 self.dismiss(scheduler, Program.exit_code)
                 self.deeds["leases lost"] += 1
-                launch()
+                self.relaunch()
             elif not scheduler.is_running:
                 raise AssertionError(f"a scheduler ended by itself:\n{scheduler.output()[-2000:]}")
 
@@ -211,6 +215,7 @@ class Stage:
         return ""
 
     def _unrest(self) -> str:
+        self.replace_ended()
         leader = self.leader()
         if leader is None:
             return "nobody leads"

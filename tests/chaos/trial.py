@@ -163,7 +163,7 @@ def _judge_end(stage: Stage, verdict: Verdict) -> None:
     found = verdict.violations["alive"]
     for scheduler in list(stage.schedulers):
         if stage.has_lost_lease(scheduler):
-            stage.deeds["leases lost"] += 1  # a starved machine; ending is the right thing to do
+            stage.deeds["leases lost"] += 1  # on a starved machine; ending is the right thing to do
         elif not scheduler.is_running:
             found.append(f"a scheduler ended by itself, exit code {scheduler.exit_code()}: {_last_line(scheduler)}")
         elif code := stage.dismiss(scheduler, Program.stop):

@@ -27,7 +27,7 @@ def leaders_killed(stage: Stage) -> None:
     with stage.arrivals() as arrivals:
         while arrivals.are_coming:
             stage.wait_for_bindings(BINDINGS_BETWEEN, 15)
-            stage.replace_ended(lambda: stage.launch(is_elected=True))
+            stage.replace_ended()
             leader = stage.leader()
             if leader is None:
                 stage.pause(0.1)
