@@ -63,7 +63,7 @@ def disk_full(stage: Stage) -> None:
     with stage.arrivals() as arrivals:
         stage.wait_for_bindings(BINDINGS_BETWEEN, 15)
         while arrivals.are_coming:
-            _limit_files(scheduler, max(file.stat().st_size for file in stage.directory.iterdir()))
+            _limit_files(scheduler, max((file.stat().st_size for file in stage.directory.iterdir()), default=0))
             stage.deeds["full disks"] += 1
             stage.pause(1.5)
             _limit_files(scheduler, resource.RLIM_INFINITY)
