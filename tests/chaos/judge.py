@@ -14,12 +14,14 @@ from typing import Final, NamedTuple
 from tests.chaos.pod_state import Amounts, Binding, PodState, Sighting
 
 __all__ = [
+    "COMPARISONS",
     "SchedulerView",
     "VolumeState",
     "cache_differences",
     "double_bindings",
     "forgotten_pods",
     "memory_growth",
+    "mended_differences",
     "overcommitments",
     "volume_violations",
 ]
@@ -27,6 +29,8 @@ __all__ = [
 MIB: Final = 1 << 20
 GROWTH_RATIO, GROWTH_BYTES = 1.15, 16 * MIB
 """How much more memory is still flat: a seventh, and what an allocator may keep."""
+COMPARISONS: Final = "fairway_cache_comparisons_total"
+DIFFERENCES: Final = "fairway_cache_differences_total"
 NOTHING: Final = Amounts(0, 0, 0)
 
 
@@ -146,6 +150,15 @@ def cache_differences(view: SchedulerView, pods: Sequence[PodState], num_nodes: 
         if known != real:
             found.append(f"pod {key}: known {_place(known)}, really {_place(real)}")
     return found
+
+
+def mended_differences(metrics: Mapping[str, float]) -> list[str]:
+    """What the scheduler itself has found wrong in its cache, by its metrics: mended is not excused."""
+    return [
+        f"the scheduler has found its cache wrong: {name} is {value:g}"
+        for name, value in metrics.items()
+        if name.startswith(DIFFERENCES) and value
+    ]
 
 
 def memory_growth(samples: Sequence[int]) -> list[str]:

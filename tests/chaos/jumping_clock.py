@@ -68,7 +68,9 @@ def main(arguments: Sequence[str]) -> int:
     file = given.directory / f"jump-{os.getpid()}"
     signal.signal(signal.SIGUSR1, lambda *_: clock.read(file))
     logs.set_up("json", logging.INFO)
-    options = RunOptions(config=given.config, bind_address=given.bind_address, secure_port=given.secure_port)
+    options = RunOptions(
+        config=given.config, bind_address=given.bind_address, secure_port=given.secure_port, trust_loopback=True
+    )
     return asyncio.run(run_scheduler(options, clock=clock))
 
 

@@ -91,7 +91,7 @@ class Stage:
         scheduler = self.control_plane.start_fairway(
             self.configuration(is_elected=is_elected),
             kubeconfig=self.control_plane.kubeconfig("system:kube-scheduler", url=url),
-            flags=flags,
+            flags=["--trust-loopback", *flags],  # it can be asked also while the API server is in trouble
         )
         self.schedulers.append(scheduler)
         return scheduler
@@ -115,12 +115,12 @@ class Stage:
 
         A starved machine is enough to lose it.
         """
-        for scheduler in list(self.schedulers):
+        for scheduler in [scheduler for scheduler in self.schedulers if not scheduler.is_running]:
             if self.has_lost_lease(scheduler):
                 self.dismiss(scheduler, Program.exit_code)
                 self.deeds["leases lost"] += 1
                 self.relaunch()
-            elif not scheduler.is_running:
+            else:
                 raise AssertionError(f"a scheduler ended by itself:\n{scheduler.output()[-2000:]}")
 
     def leader(self) -> Program | None:

@@ -16,6 +16,7 @@ from tests.chaos.judge import (
     double_bindings,
     forgotten_pods,
     memory_growth,
+    mended_differences,
     overcommitments,
     volume_violations,
 )
@@ -165,6 +166,12 @@ def test_a_cache_like_the_api_is_in_order() -> None:
 )
 def test_a_cache_that_differs_is_found(changes: dict[str, Any], words: str) -> None:
     assert cache_differences(VIEW._replace(**changes), PODS, 2) == [words]
+
+
+def test_what_a_scheduler_had_to_mend_is_found() -> None:
+    name = 'fairway_cache_differences_total{difference="pod unknown"}'
+    assert mended_differences({name: 0.0, "fairway_cache_comparisons_total": 3.0}) == []
+    assert mended_differences({name: 2.0}) == [f"the scheduler has found its cache wrong: {name} is 2"]
 
 
 def test_memory_that_grows_is_found() -> None:

@@ -9,6 +9,8 @@ stopped and a fresh one, kube-scheduler itself, may try: it must not find a plac
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -117,6 +119,23 @@ def _judge_round(stage: Stage, verdict: Verdict) -> None:
         wait_until(is_equal, "the cache is equal to the API", SYNC_SECONDS, every=0.5)
     except TimeoutError:
         verdict.violations["cache"] += differences
+    leader = stage.leader()
+    if leader is not None:
+        verdict.violations["cache"] += judge.mended_differences(_compare_itself(stage, leader))
+
+
+def _compare_itself(stage: Stage, scheduler: Program) -> dict[str, float]:
+    """Let a scheduler compare its cache with the API server; its metrics after that."""
+    before = stage.control_plane.metrics(scheduler).get(judge.COMPARISONS, 0.0)
+    os.kill(scheduler.pid, signal.SIGUSR2)
+    metrics: dict[str, float] = {}
+
+    def has_compared() -> bool:
+        metrics.update(stage.control_plane.metrics(scheduler))
+        return metrics.get(judge.COMPARISONS, 0.0) > before
+
+    scheduler.wait_until(has_compared, "the scheduler has compared its cache with the API server", FRESH_SECONDS)
+    return metrics
 
 
 def _fill(stage: Stage, verdict: Verdict) -> None:
@@ -162,13 +181,15 @@ def _judge_end(stage: Stage, verdict: Verdict) -> None:
     """Nobody has died of it, and all end cleanly when asked."""
     found = verdict.violations["alive"]
     for scheduler in list(stage.schedulers):
+        is_running = scheduler.is_running
+        code = stage.dismiss(scheduler, Program.stop)
         if stage.has_lost_lease(scheduler):
             stage.deeds["leases lost"] += 1  # on a starved machine; ending is the right thing to do
-        elif not scheduler.is_running:
-            found.append(f"a scheduler ended by itself, exit code {scheduler.exit_code()}: {_last_line(scheduler)}")
-        elif code := stage.dismiss(scheduler, Program.stop):
+        elif not is_running:
+            found.append(f"a scheduler ended by itself, exit code {code}: {_last_line(scheduler)}")
+        elif code:
             found.append(f"a scheduler that was asked to stop ended with exit code {code}: {_last_line(scheduler)}")
-    for scheduler in (*stage.schedulers, *stage.past):
+    for scheduler in stage.past:
         if "Traceback" in scheduler.output():
             found.append(f"a scheduler wrote a traceback: {scheduler.log.name}")
 

@@ -38,8 +38,8 @@ KINDS: Final = {
         Kind("preemption-storm", preemption_storm, "preempted"),
         Kind("namespaces-deleted", namespaces_deleted, "namespaces deleted"),
         Kind("compaction", compaction, "compactions and restarts"),
-        Kind("clock-jumps", clock_jumps, "wall clocks set", num_rounds=1),
+        Kind("clock-jumps", clock_jumps, "wall clocks set", share=0.4, num_rounds=1),
         Kind("disk-full", disk_full, "full disks"),
-        Kind("sigterm", sigterm, "SIGTERM", num_rounds=1),
+        Kind("sigterm", sigterm, "SIGTERM", share=0.4, num_rounds=1),
     )
 }
