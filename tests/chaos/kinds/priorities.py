@@ -36,7 +36,7 @@ def preemption_storm(stage: Stage) -> None:
         before = sum(sighting.verb == "DELETED" for sighting in stage.history.sightings)
         with stage.arrivals(pods):
             pass
-        stage.wait_for_bindings(len(pods) // 2, 10)
+        stage.wait_for_bindings(len(pods) // 2, 3)
         gone = sum(sighting.verb == "DELETED" for sighting in stage.history.sightings) - before
         stage.deeds["preempted"] += gone
 
