@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from urllib.error import HTTPError, URLError
 
 import yaml
@@ -34,8 +34,6 @@ IDENTITIES: Final[dict[str, tuple[str, ...]]] = {
     "nobody": (),
 }
 """Users with a token of their own, and their groups. Any other user gets a client certificate."""
-
-NO_ADMISSION: Final = ("TaintNodesByCondition", "ServiceAccount", "StorageObjectInUseProtection")
 
 CLUSTER_KINDS: Final = (
     "Pod",
@@ -63,6 +61,8 @@ CLUSTER_KINDS: Final = (
 
 class ControlPlane:
     """An API server with its store."""
+
+    no_admission: ClassVar[Sequence[str]] = ("TaintNodesByCondition", "ServiceAccount", "StorageObjectInUseProtection")
 
     def __init__(self, directory: Path, *, audit: bool = False, api_server_flags: Sequence[str] = ()) -> None:
         self.directory = directory
@@ -304,7 +304,7 @@ class ControlPlane:
             f"--service-account-signing-key-file={self._signing_key}",
             "--service-cluster-ip-range=10.0.0.0/16",
             "--authorization-mode=RBAC",
-            f"--disable-admission-plugins={','.join(NO_ADMISSION)}",
+            f"--disable-admission-plugins={','.join(self.no_admission)}",
             "--endpoint-reconciler-type=none",
             "--allow-privileged=true",
             "--delete-collection-workers=8",
