@@ -48,7 +48,8 @@ IS_HELD: Final = "(.metadata.finalizers // []) != []"
 """Somebody wants to see how the pod ended before it goes."""
 
 READY_AFTER: Final = '([.spec.containers[].readinessProbe.initialDelaySeconds // 0] | max | tostring) + "s"'
-PRE_STOP: Final = '([.spec.containers[].lifecycle.preStop.sleep.seconds // 0] | max | tostring) + "s"'
+GONE_AFTER: Final = '([1, (.spec.containers[].lifecycle.preStop.sleep.seconds // 0)] | max | tostring) + "s"'
+"""Never at once: specs look at a pod that they have just deleted, and count on seeing it or its successor."""
 
 RUNNING: Final = """
 {{ $now := Now }}
@@ -226,13 +227,13 @@ def stages() -> str:
                 "deleted-pods-end",
                 [is_deleted, _is(IS_HELD, "true"), _is(".status.phase", "Pending", "Running")],
                 _patch(_ended("Failed", 137, "Error")),
-                delay={"durationFrom": {"expressionFrom": PRE_STOP}},
+                delay={"durationFrom": {"expressionFrom": GONE_AFTER}},
             ),
             _stage(
                 "deleted-pods-go",
                 [has_time_left, _is(IS_HELD, "false")],
                 [{"delete": True}],
-                delay={"durationFrom": {"expressionFrom": PRE_STOP}},
+                delay={"durationFrom": {"expressionFrom": GONE_AFTER}},
             ),
             _stage(
                 "ended-pods-go",
