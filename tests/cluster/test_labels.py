@@ -60,7 +60,6 @@ def test_columns_asked_for_early_and_late_agree(changes: list[tuple[int, Labels]
             columns.column("x")
         if step == 10:
             columns.grow(12)
-        rows[row] = labels
         columns.set(row, labels)
     for key in ("x", "y"):
         assert texts(columns, key, 6) == [None if labels is None else labels.get(key) for labels in rows]

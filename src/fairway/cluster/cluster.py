@@ -24,7 +24,7 @@ from fairway.cluster.known_classes import KnownClasses, keeps_class
 from fairway.cluster.nodes import NodeTable
 from fairway.cluster.nominations import Nominations
 from fairway.cluster.orphans import Orphan, Orphans
-from fairway.cluster.pod_class import HostPort, PodClass, PodClasses, class_key
+from fairway.cluster.pod_class import ClassKey, HostPort, PodClass, PodClasses, class_key
 from fairway.cluster.pods import Placed, PodTable
 from fairway.cluster.ports import PortTable
 from fairway.cluster.preemptions import Preemptions
@@ -66,7 +66,8 @@ class Cluster:
         self.classes = PodClasses(self.nodes)
         self._known_classes = KnownClasses()
         self._keeps_apart = False  # has any pod ever had a class of its own?
-        self.counters = Counters(self.nodes.labels, self.pods, self.nodes.capacity)
+        self.nodes.placed_requests = self._placed_requests
+        self.counters = Counters(self.nodes.labels, self.pods, self.classes.label_sets, self.nodes.capacity)
         self.nominations = Nominations()
         self.preemptions = Preemptions(self.pods)
         self.node_journal = Journal()  # rows whose node came, went or changed
@@ -129,10 +130,17 @@ class Cluster:
             self._fragmentations[typical] = Fragmentation(self, typical)
         return self._fragmentations[typical]
 
-    def _new_class(self, key: tuple[object, ...], pod: Pod) -> PodClass:
+    def _new_class(self, key: ClassKey, pod: Pod) -> PodClass:
         made = self.classes.make(key, pod)
         self.counters.adopt(made)
         return made
+
+    def _placed_requests(self, resource: str) -> Iterator[tuple[int, int]]:
+        """Who on which row asks for how much of a resource: for one that has no column."""
+        for placed in self.pods.by_uid.values():
+            amount = placed.pod_class.requests.get(resource)
+            if amount:
+                yield placed.row, amount
 
     # -- deciding --------------------------------------------------------------------------------------------------
 
@@ -301,9 +309,7 @@ class Cluster:
                 self.counters.grow(self.nodes.capacity)
                 self.pod_journal.grow(self.nodes.capacity)
                 self.devices.grow(self.nodes.capacity)
-            self.nodes.set(row, node)
-            self.devices.set_node(row, node)
-            self.node_journal.mark(row)
+            self._set_node(row, node)
             for orphan in self._orphans.of_node(name):
                 self._orphans.release(orphan.pod.metadata.uid)
                 self.devices.remember(orphan.pod, row, orphan.devices)
@@ -315,20 +321,31 @@ class Cluster:
             self.nodes.objects[row] = node
             return []
         self.counters.lift(row, -1)
+        self._set_node(row, node)
+        self.counters.lift(row, 1)
+        return [Change(event, old, node) for event in node_changes(old, node)]
+
+    def _set_node(self, row: int, node: Node) -> None:
+        version = self.nodes.resources.version
         self.nodes.set(row, node)
         self.devices.set_node(row, node)
-        self.counters.lift(row, 1)
+        self._mark_node(row, version)
+
+    def _mark_node(self, row: int, version: int) -> None:
+        """A row's node changed; if it had `version` of the resource columns, that too may matter to any pod."""
         self.node_journal.mark(row)
-        return [Change(event, old, node) for event in node_changes(old, node)]
+        if self.nodes.resources.version != version:
+            self.node_journal.forget()
 
     def _delete_node(self, row: int, node: Node) -> list[Change]:
         for placed in list(self.pods.on_row(row)):
             devices = self.devices.indices_of(placed.pod.metadata.uid)
             self._remove(placed.pod.metadata.uid)
             self._orphans.add(node.metadata.name, Orphan(placed.pod, placed.assumed, devices))
+        version = self.nodes.resources.version
         self.nodes.clear(row)
         self.devices.clear_node(row)
-        self.node_journal.mark(row)
+        self._mark_node(row, version)
         return [Change(ClusterEvent(Resource.NODE, Action.DELETE), node, None)]
 
     def _apply_pod(self, pod: Pod, gone: bool) -> list[Change]:

@@ -126,16 +126,18 @@ class ScoreTable:
             return
         now = source.counter.rows.take(rows)
         self._spots[rows] += (now - source.seen.take(rows)) * self._labelled.take(rows) * self._stride
+        if not source.seen.flags.writeable:
+            source.seen = source.seen.copy()
         source.seen[rows] = now
         self._most = int(source.seen.max(initial=0))
 
     def _follow(self, source: Source, rows: list[int]) -> None:
-        now, seen, spots, labelled = source.counter.rows, source.seen, self._spots, self._labelled
+        now, spots, labelled = source.counter.rows, self._spots, self._labelled
         for row in rows:
             count = now.item(row)
             if labelled.item(row):
-                spots[row] += (count - seen.item(row)) * self._stride
-            seen[row] = count
+                spots[row] += (count - source.seen.item(row)) * self._stride
+            source.see(row, count)
             self._most = max(self._most, count)
 
     def scores(self, rows: Rows, host_weight: float, domain_weight: float) -> NDArray[np.int64] | None:
