@@ -100,6 +100,7 @@ class PodClass:
         "devices",
         "devices_problem",
         "kept",
+        "key",
         "label_set",
         "labels",
         "namespace",
@@ -110,14 +111,13 @@ class PodClass:
         "resident_cpu",
         "resident_memory",
         "scoring",
-        "size",
         "spec",
         "term_counters",
         "term_holders",
         "terms",
     )
 
-    def __init__(self, pod: Pod, label_set: LabelSet, nodes: NodeTable, size: int = 0) -> None:
+    def __init__(self, pod: Pod, label_set: LabelSet, nodes: NodeTable, key: ClassKey) -> None:
         self.pod = pod
         self.spec: PodSpec = pod.spec
         self.namespace = pod.metadata.namespace
@@ -132,7 +132,7 @@ class PodClass:
         self.resident_memory = resident.get("memory", 0)
         self._nodes = nodes
         self._columns_version = -1
-        self.size = size  # bytes, roughly: how much a pod says
+        self.key = key
         self.ports = host_ports(pod)
         self.claims = claim_keys(pod)
         self.devices, self.devices_problem = read_devices(pod)  # no need where what the pod says makes no sense
@@ -208,7 +208,7 @@ class PodClasses:
 
     def make(self, key: ClassKey, pod: Pod) -> PodClass:
         """A new class, under that key."""
-        made = PodClass(pod, self.label_set(pod.metadata.namespace, pod.metadata.labels), self._nodes, key.size)
+        made = PodClass(pod, self.label_set(pod.metadata.namespace, pod.metadata.labels), self._nodes, key)
         self._classes[key] = made
         self.made += 1
         return made

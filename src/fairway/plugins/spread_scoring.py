@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.plugins.spread_constraints import HOSTNAME, Constraint, Ground, matching_pods
+from fairway.plugins.spread_constraints import HOSTNAME, Constraint, Ground, labelled_by_all, matching_pods
 from fairway.plugins.topology_domains import FEW_ROWS, DomainCounts, Source, Topologies
 
 if TYPE_CHECKING:
@@ -183,18 +183,20 @@ class SoftSpread:
         self.ground = ground
         self.version = -1  # of the nodes it was last compared with; see `soft_spread`
         self._nodes = cluster.nodes
+        # Where no node has one of the keys, all are ignored, and nothing has to be counted.
+        is_idle = needs_all_keys and any(topology.is_nowhere for topology in ground.topologies)
         self._parts = [
             SoftConstraint(pod, constraint, ground, number, needs_all_keys, cluster.counters)
-            for number, constraint in enumerate(constraints)
+            for number, constraint in enumerate(() if is_idle else constraints)
         ]
         hosts = [part for part in self._parts if part.is_host]
         others = [part for part in self._parts if not part.is_host]
         self._table: ScoreTable | None = None
-        if len(hosts) <= 1 and len(others) <= 1:
+        if self._parts and len(hosts) <= 1 and len(others) <= 1:
             self._table = ScoreTable(next(iter(hosts), None), next(iter(others), None), cluster.nodes.num_rows)
         self._unkeyed: NDArray[np.bool_] | None = None  # (num_rows,): rows that lack a key, if that matters
         if needs_all_keys:
-            unkeyed = ~np.logical_and.reduce([topology.labelled() for topology in ground.topologies])
+            unkeyed = ~labelled_by_all(ground.topologies)
             self._unkeyed = unkeyed if unkeyed.any() else None
 
     def weigh(self, rows: Rows) -> Crowd:
@@ -217,6 +219,8 @@ class SoftSpread:
 
     def scores(self, rows: Rows, crowd: Crowd) -> NDArray[np.int64]:
         """How crowded the rows are; 0 for ignored ones."""
+        if not self._parts:
+            return np.zeros(len(self._nodes.alive[rows]), np.int64)
         scores = None
         if self._table is not None:
             host_weight = other_weight = 0.0
