@@ -3,7 +3,7 @@
 In: every pod that is placed on or removed from a row. Out: `Counter`s, for the plugins that look beyond one node: how
 many pods that match these selectors (or carry that affinity term) are on each row, and on all rows with the same value
 of a label. A counter costs one addition per pod that matches, however many classes share it, and lives as long as
-somebody refers to it. One that has never counted a pod has no array of its own.
+somebody refers to it. One that counts pods on a few rows has no array of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fairway.cluster.journal import Journal
 from fairway.cluster.labels import LabelColumns
+from fairway.cluster.row_counts import RowCounts
 from fairway.cluster.terms import KINDS, Kind, Term
 from fairway.model.selector import Selector
 
@@ -35,10 +36,10 @@ class Counter:
         "__weakref__",
         "_domains",
         "_labels",
+        "counts",
         "is_carried",
         "journal",
         "requirements",
-        "rows",
         "skip_terminating",
         "total",
     )
@@ -46,7 +47,7 @@ class Counter:
     def __init__(
         self,
         labels: LabelColumns,
-        rows: NDArray[np.int32],
+        counts: RowCounts,
         requirements: tuple[Requirement, ...] = (),
         skip: bool = False,
     ) -> None:
@@ -54,10 +55,15 @@ class Counter:
         self._domains: dict[str, NDArray[np.int64]] = {}
         self.requirements = requirements
         self.skip_terminating = skip
-        self.rows = rows  # (capacity,): shared with others and read-only until there is something to count
-        self.total = int(rows.sum())
+        self.counts = counts  # of pods by row
+        self.total = 0
         self.journal = Journal(4096)
         self.is_carried = True  # False for that of a term which no class has any more: it stays empty
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """How many pods are on each row: (capacity,). Never write to it."""
+        return self.counts.array()
 
     def matches(self, label_set: LabelSet) -> bool:
         """Does this counter count pods with these labels?"""
@@ -68,9 +74,7 @@ class Counter:
 
     def add(self, row: int, amount: int) -> None:
         """So many more (or fewer) pods on that row."""
-        if not self.total and not self.rows.flags.writeable:
-            self.rows = self.rows.copy()
-        self.rows[row] += amount
+        self.counts[row] += amount
         self.total += amount
         self.journal.mark(row)
         for key, counts in self._domains.items():
@@ -82,7 +86,8 @@ class Counter:
         counts = self._domains.get(key)
         if counts is None:
             labelled = column.ids >= 0
-            counts = np.bincount(column.ids[labelled], self.rows[labelled], len(column.values)).astype(np.int64)
+            rows = self.rows[labelled]
+            counts = np.bincount(column.ids[labelled], rows, len(column.values)).astype(np.int64)
             self._domains[key] = counts
         elif len(counts) < len(column.values):
             counts = self._domains[key] = _padded(counts, len(column.values))
@@ -92,19 +97,14 @@ class Counter:
 
     def lift(self, row: int, sign: int) -> None:
         """Take a row's pods out of their domains (sign -1) before its labels change, and put them back (1) after."""
-        amount = sign * int(self.rows[row])
+        amount = sign * self.counts[row]
         if amount:
             for key, counts in self._domains.items():
                 self._add_to_domain(key, counts, row, amount)
 
-    def grow(self, nothing: NDArray[np.int32]) -> None:
-        """Make room for as many rows as `nothing` has."""
-        if not self.rows.flags.writeable:
-            self.rows = nothing
-            return
-        rows = nothing.copy()
-        rows[: len(self.rows)] = self.rows
-        self.rows = rows
+    def grow(self, capacity: int) -> None:
+        """Make room for more rows."""
+        self.counts.grow(capacity)
 
     def retire(self) -> None:
         """No class has the term any more: whoever reads on finds that it may stop."""
@@ -141,7 +141,7 @@ class Counters:
         self._labels = labels
         self._pods = pods
         self._label_sets = label_sets  # those of all classes, held weakly
-        self._nothing = _nothing(capacity)  # (capacity,): shared by counters that have nothing to count
+        self._capacity = capacity
         self._by_labels: weakref.WeakValueDictionary[tuple[tuple[Requirement, ...], bool], Counter]
         self._by_labels = weakref.WeakValueDictionary()
         self._by_term: dict[Kind, weakref.WeakValueDictionary[Term, TermHolder]]
@@ -153,15 +153,15 @@ class Counters:
         key = (requirements, skip_terminating)
         counter = self._by_labels.get(key)
         if counter is None:
-            counter = Counter(self._labels, self._nothing, requirements, skip_terminating)
+            counter = Counter(self._labels, RowCounts(self._capacity), requirements, skip_terminating)
             known = [label_set for label_set in list(self._label_sets.values()) if label_set.is_counted]
             matching = [label_set for label_set in known if counter.matches(label_set)]
             for label_set in matching:
                 label_set.add_counter(weakref.ref(counter))
-            rows = self._pods.count_by_row([each.id for each in matching], skip_terminating, len(self._nothing))
-            counter.total = int(rows.sum())
-            if counter.total:
-                counter.rows = rows
+            if matching:
+                rows = self._pods.count_by_row([each.id for each in matching], skip_terminating, self._capacity)
+                counter.total = int(rows.sum())
+                counter.counts = RowCounts(self._capacity, rows)
             self._by_labels[key] = counter
         return counter
 
@@ -169,7 +169,7 @@ class Counters:
         """Holds the counter of pods that carry this term. Made before the first such pod is placed."""
         holder = self._by_term[kind].get(term)
         if holder is None:
-            holder = self._by_term[kind][term] = TermHolder(Counter(self._labels, self._nothing))
+            holder = self._by_term[kind][term] = TermHolder(Counter(self._labels, RowCounts(self._capacity)))
             self.terms_version += 1
         return holder
 
@@ -210,20 +210,14 @@ class Counters:
 
     def grow(self, capacity: int) -> None:
         """Make room for more rows."""
-        self._nothing = _nothing(capacity)
+        self._capacity = capacity
         for counter in self.in_use():
-            counter.grow(self._nothing)
+            counter.grow(capacity)
 
     def in_use(self) -> list[Counter]:
         """Every counter that counts: those somebody refers to, and those of terms that some class has."""
         held = (holder.counter for terms in self._by_term.values() for holder in list(terms.values()))
         return [*self._by_labels.values(), *held]
-
-
-def _nothing(capacity: int) -> NDArray[np.int32]:
-    nothing = np.zeros(capacity, np.int32)
-    nothing.flags.writeable = False
-    return nothing
 
 
 def _padded(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:

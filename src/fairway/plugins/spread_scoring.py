@@ -48,7 +48,7 @@ class SoftConstraint:
         self.host: Source | None = None
         counter = matching_pods(counters, pod.namespace, constraint.selector)
         if counter is not None and self.is_host:
-            self.host = Source(counter, 1, len(self.topology.ids))
+            self.host = Source(counter)
         elif counter is not None:
             self.counts.watch(counter)
         # The domain a feasible node shows; nodes without the label show one of their own, or were left out before.
@@ -109,8 +109,9 @@ class ScoreTable:
             self._labelled = host.topology.labelled()  # (num_rows,)
             self._spots += self._labelled * self._stride  # level 0: no host name; level 1: no pods; ...
             if host.host is not None:
-                self._spots += self._labelled * host.host.seen * self._stride
-                self._most = int(host.host.seen.max(initial=0))
+                seen = host.host.seen.array()[:num_rows]
+                self._spots += self._labelled * seen * self._stride
+                self._most = int(seen.max(initial=0))
 
     def refresh(self) -> None:
         """Follow the pods on the rows."""
@@ -119,25 +120,25 @@ class ScoreTable:
             return
         rows = source.counter.journal.since(source.position)
         source.position = source.counter.journal.end
-        if rows is None:
-            rows = np.flatnonzero(source.counter.rows[: len(source.seen)] != source.seen)
-        if len(rows) <= FEW_ROWS:
+        if rows is not None and len(rows) <= FEW_ROWS:
             self._follow(source, rows.tolist())
             return
-        now = source.counter.rows.take(rows)
-        self._spots[rows] += (now - source.seen.take(rows)) * self._labelled.take(rows) * self._stride
-        if not source.seen.flags.writeable:
-            source.seen = source.seen.copy()
-        source.seen[rows] = now
-        self._most = int(source.seen.max(initial=0))
+        num_rows = len(self._spots)
+        now, seen = source.counter.rows[:num_rows], source.seen.array()[:num_rows]
+        if rows is None:
+            rows = np.flatnonzero(now != seen)
+        changed = now.take(rows) - seen.take(rows)
+        self._spots[rows] += changed * self._labelled.take(rows) * self._stride
+        source.seen = source.counter.counts.copy()
+        self._most = int(now.max(initial=0))
 
     def _follow(self, source: Source, rows: list[int]) -> None:
-        now, spots, labelled = source.counter.rows, self._spots, self._labelled
+        now, seen, spots, labelled = source.counter.counts, source.seen, self._spots, self._labelled
         for row in rows:
-            count = now.item(row)
+            count = now[row]
             if labelled.item(row):
-                spots[row] += (count - source.seen.item(row)) * self._stride
-            source.see(row, count)
+                spots[row] += (count - seen[row]) * self._stride
+            seen[row] = count
             self._most = max(self._most, count)
 
     def scores(self, rows: Rows, host_weight: float, domain_weight: float) -> NDArray[np.int64] | None:

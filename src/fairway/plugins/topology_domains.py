@@ -102,23 +102,11 @@ class Source:
 
     __slots__ = ("counter", "position", "seen", "weight")
 
-    def __init__(self, counter: Counter, weight: int, num_rows: int) -> None:
+    def __init__(self, counter: Counter, weight: int = 1) -> None:
         self.counter = counter
         self.weight = weight
         self.position = counter.journal.end
-        self.seen = seen_rows(counter, num_rows)  # (num_rows,)
-
-    def see(self, row: int, count: int) -> None:
-        """So many pods are on that row now."""
-        if not self.seen.flags.writeable:
-            self.seen = self.seen.copy()
-        self.seen[row] = count
-
-
-def seen_rows(counter: Counter, num_rows: int) -> NDArray[np.int32]:
-    """The counter's rows as they are now; where there is nothing to count, its own, which are shared and read-only."""
-    rows = counter.rows[:num_rows]
-    return rows.copy() if rows.flags.writeable else rows
+        self.seen = counter.counts.copy()
 
 
 class DomainCounts:
@@ -136,7 +124,7 @@ class DomainCounts:
 
     def watch(self, counter: Counter, weight: int = 1) -> None:
         """Count the pods of one more counter, `weight` times each."""
-        source = Source(counter, weight, len(self.domains))
+        source = Source(counter, weight)
         self.sources.append(source)
         self._count(source)
 
@@ -164,23 +152,23 @@ class DomainCounts:
         self.sources = [source for source in self.sources if source.counter.is_carried]
         for source in self.sources:
             source.position = source.counter.journal.end
-            source.seen = seen_rows(source.counter, len(self.domains))
+            source.seen = source.counter.counts.copy()
             self._count(source)
 
     def _follow(self, source: Source, rows: list[int]) -> None:
-        now = source.counter.rows
+        now, seen = source.counter.counts, source.seen
         for row in rows:
-            count = now.item(row)
-            delta = count - source.seen.item(row)
+            count = now[row]
+            delta = count - seen[row]
             if delta:
-                source.see(row, count)
+                seen[row] = count
                 domain = self.domains.item(row)
                 if domain != self.topology.absent:
                     self.shift(domain, delta, source.weight)
 
     def _count(self, source: Source) -> None:
         if source.counter.total:
-            sums = np.bincount(self.domains, source.seen, len(self.counts)).astype(np.int64)
+            sums = source.seen.sums(self.domains, len(self.counts))
             sums[-1] = 0
             self.total += int(sums.sum())
             self.counts += sums if source.weight == 1 else sums * source.weight
