@@ -1,8 +1,8 @@
 """The worst pods that an API server accepts: each says as much of one thing as fits into an object.
 
-In: nothing. Out: `WORST`, by name a pod as JSON-like data, just below the 1.5 MiB that etcd takes. Any user who may
-create pods can send them. Used by the tests of what the engine makes of them, and by benchmarks/worst_pods.py, which
-has kube-scheduler beside it.
+In: a tag, a word of small letters, that makes a pod unlike those with other tags. Out: `WORST`, by name what makes a
+pod as JSON-like data, just below the 1.5 MiB that etcd takes. Any user who may create pods can send them. Used by the
+tests of what the engine makes of them, and by benchmarks/worst_pods.py, which has kube-scheduler beside it.
 """
 
 from __future__ import annotations
@@ -40,103 +40,103 @@ def _node_affinity(terms: list[Json]) -> Json:
     return _pod(affinity={"nodeAffinity": required})
 
 
-def _pod_terms(key: Callable[[int], str]) -> list[Json]:
+def _pod_terms(tag: str, key: Callable[[int], str]) -> list[Json]:
     return list(
         _as_many(
             lambda number: {
                 "topologyKey": key(number),
-                "labelSelector": {"matchLabels": {f"l{number}": "x"}},
+                "labelSelector": {"matchLabels": {f"{tag}l{number}": "x"}},
             }
         )
     )
 
 
-def selector_keys() -> Json:
+def selector_keys(tag: str) -> Json:
     """nodeSelector: keys that no node has."""
-    return _pod(nodeSelector=dict(_as_many(lambda number: (f"k{number}", "v"), 0.5)))
+    return _pod(nodeSelector=dict(_as_many(lambda number: (f"{tag}k{number}", "v"), 0.5)))
 
 
-def affinity_expressions() -> Json:
+def affinity_expressions(tag: str) -> Json:
     """One term of node affinity with keys that no node has, all of which would be met."""
-    lines = list(_as_many(lambda number: {"key": f"k{number}", "operator": "DoesNotExist"}))
+    lines = list(_as_many(lambda number: {"key": f"{tag}k{number}", "operator": "DoesNotExist"}))
     return _node_affinity([{"matchExpressions": lines}])
 
 
-def affinity_terms() -> Json:
+def affinity_terms(tag: str) -> Json:
     """Node affinity with a term for each key."""
     return _node_affinity(
-        list(_as_many(lambda number: {"matchExpressions": [{"key": f"k{number}", "operator": "Exists"}]}))
+        list(_as_many(lambda number: {"matchExpressions": [{"key": f"{tag}k{number}", "operator": "Exists"}]}))
     )
 
 
-def affinity_values() -> Json:
+def affinity_values(tag: str) -> Json:
     """One expression with a great many values, about a label that every node has."""
-    values = list(_as_many(lambda number: f"v{number}"))
+    values = list(_as_many(lambda number: f"{tag}v{number}"))
     return _node_affinity([{"matchExpressions": [{"key": HOST, "operator": "NotIn", "values": values}]}])
 
 
-def hostname_expressions() -> Json:
+def hostname_expressions(tag: str) -> Json:
     """A great many expressions about a label that every node has."""
-    lines = list(_as_many(lambda n: {"key": HOST, "operator": "NotIn", "values": [f"v{n}"]}))
+    lines = list(_as_many(lambda n: {"key": HOST, "operator": "NotIn", "values": [f"{tag}v{n}"]}))
     return _node_affinity([{"matchExpressions": lines}])
 
 
-def labels() -> Json:
+def labels(tag: str) -> Json:
     """Labels of its own."""
     pod = _pod()
-    pod["metadata"]["labels"] = dict(_as_many(lambda number: (f"k{number}", "v"), 0.5))
+    pod["metadata"]["labels"] = dict(_as_many(lambda number: (f"{tag}k{number}", "v"), 0.5))
     return pod
 
 
-def resources() -> Json:
+def resources(tag: str) -> Json:
     """Resources that no node has."""
-    names = dict(_as_many(lambda number: (f"example.com/r{number}", "1"), 0.2))
+    names = dict(_as_many(lambda number: (f"example.com/{tag}r{number}", "1"), 0.2))
     pod = _pod()
     pod["spec"]["containers"][0]["resources"] = {"requests": names, "limits": names}
     return pod
 
 
-def repelling_keys() -> Json:
+def repelling_keys(tag: str) -> Json:
     """Required anti-affinity within topologies that no node has."""
-    terms = _pod_terms(lambda number: f"t{number}")
+    terms = _pod_terms(tag, lambda number: f"{tag}t{number}")
     return _pod(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
 
 
-def repelling_selectors() -> Json:
+def repelling_selectors(tag: str) -> Json:
     """Required anti-affinity, term after term, on the same host."""
-    terms = _pod_terms(lambda _: HOST)
+    terms = _pod_terms(tag, lambda _: HOST)
     return _pod(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
 
 
-def attracting_selectors() -> Json:
+def attracting_selectors(tag: str) -> Json:
     """Preferred affinity, term after term, on the same host."""
-    terms = [{"weight": 1, "podAffinityTerm": term} for term in _pod_terms(lambda _: HOST)]
+    terms = [{"weight": 1, "podAffinityTerm": term} for term in _pod_terms(tag, lambda _: HOST)]
     some = terms[: len(terms) * 3 // 4]
     return _pod(affinity={"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": some}})
 
 
-def spread_constraints() -> Json:
+def spread_constraints(tag: str) -> Json:
     """Topology spread over keys that no node has."""
     return _pod(
         topologySpreadConstraints=list(
             _as_many(
                 lambda number: {
                     "maxSkew": 1,
-                    "topologyKey": f"t{number}",
+                    "topologyKey": f"{tag}t{number}",
                     "whenUnsatisfiable": "DoNotSchedule" if number % 2 else "ScheduleAnyway",
-                    "labelSelector": {"matchLabels": {f"l{number}": "x"}},
+                    "labelSelector": {"matchLabels": {f"{tag}l{number}": "x"}},
                 }
             )
         )
     )
 
 
-def tolerations() -> Json:
+def tolerations(tag: str) -> Json:
     """Tolerations of taints that no node has."""
-    return _pod(tolerations=list(_as_many(lambda number: {"key": f"k{number}", "operator": "Exists"})))
+    return _pod(tolerations=list(_as_many(lambda number: {"key": f"{tag}k{number}", "operator": "Exists"})))
 
 
-def host_ports() -> Json:
+def host_ports(tag: str) -> Json:
     """Ports of the host."""
     ports = list(_as_many(lambda number: {"containerPort": 1 + number, "hostPort": 1 + number, "protocol": "TCP"}, 0.9))
     pod = _pod()
@@ -144,30 +144,33 @@ def host_ports() -> Json:
     return pod
 
 
-def volumes() -> Json:
+def volumes(tag: str) -> Json:
     """Volumes that nobody mounts."""
-    return _pod(volumes=list(_as_many(lambda number: {"name": f"v{number}", "emptyDir": {}}, 0.6)))
+    return _pod(volumes=list(_as_many(lambda number: {"name": f"{tag}v{number}", "emptyDir": {}}, 0.6)))
 
 
-def claims() -> Json:
+def claims(tag: str) -> Json:
     """Claims that do not exist."""
-    claim: Callable[[int], Json] = lambda n: {"name": f"v{n}", "persistentVolumeClaim": {"claimName": f"c{n}"}}  # noqa: E731
+
+    def claim(number: int) -> Json:
+        return {"name": f"{tag}v{number}", "persistentVolumeClaim": {"claimName": f"{tag}c{number}"}}
+
     return _pod(volumes=list(_as_many(claim, 0.6)))
 
 
-def containers() -> Json:
+def containers(tag: str) -> Json:
     """Containers, each with an image."""
-    made: Callable[[int], Json] = lambda n: {  # noqa: E731
-        "name": f"c{n}",
-        "image": f"registry.example/image-{n}",
-        "resources": {"requests": {"cpu": "1m"}},
-    }
+
+    def container(number: int) -> Json:
+        requests = {"requests": {"cpu": "1m"}}
+        return {"name": f"{tag}c{number}", "image": f"registry.example/{tag}-{number}", "resources": requests}
+
     pod = _pod()
-    pod["spec"]["containers"] = list(_as_many(made, 0.2))
+    pod["spec"]["containers"] = list(_as_many(container, 0.2))
     return pod
 
 
-WORST: dict[str, Callable[[], Json]] = {
+WORST: dict[str, Callable[[str], Json]] = {
     made.__name__: made
     for made in (
         selector_keys,
