@@ -99,6 +99,10 @@ def measure(control_plane: ControlPlane, name: str, kinds: Sequence[str], ordina
         api.create(named(ordinary, next_name))
         wait_until(lambda wanted=next_name: wanted in bound.times, "the next pod is bound", PATIENCE_SECONDS)  # type: ignore[misc]
         delays[kind] = bound.times[next_name] - begun
+        used = scheduler.peak_bytes() / MIB
+        print(
+            f"{name}: the next pod after {kind} waited {delays[kind]:.2f} s; memory at most {used:.0f} MiB", flush=True
+        )
         clear_pods(control_plane)
         sleep(0.5)
     probe.close()

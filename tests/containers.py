@@ -1,8 +1,9 @@
 """Everything that an object holds, counted: a standing defence against memory that only grows.
 
 In: the root of what a process keeps, such as a scheduler. Out: `sizes(root)`, by "Class.attribute" how many entries its
-containers have in all, wherever objects of the class are found; arrays count with their bytes. What pods and nodes are
-made of is not looked into. A test takes sizes, lets things come and go, and takes them again.
+containers have in all, wherever objects of the class are found; arrays count with their bytes, and `array_bytes(root)`
+counts these alone. What pods and nodes are made of is not looked into. A test takes sizes, lets things come and go, and
+takes them again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,17 @@ CONTAINERS = (dict, list, tuple, set, frozenset, deque, weakref.WeakValueDiction
 
 def sizes(root: object) -> Counter[str]:
     """Entries by "Class.attribute"."""
+    return _walk(root)[0]
+
+
+def array_bytes(root: object) -> int:
+    """What all arrays take."""
+    return _walk(root)[1]
+
+
+def _walk(root: object) -> tuple[Counter[str], int]:
     gc.collect()
+    in_arrays = 0
     found: Counter[str] = Counter()
     seen: set[int] = set()
     waiting: list[tuple[str, Any]] = [("", root)]
@@ -31,6 +42,7 @@ def sizes(root: object) -> Counter[str]:
         seen.add(id(thing))
         if isinstance(thing, np.ndarray):
             found[name] += thing.nbytes
+            in_arrays += thing.nbytes
         elif isinstance(thing, CONTAINERS):
             found[name] += len(thing)
             values = list(thing.values()) if isinstance(thing, dict | weakref.WeakValueDictionary) else list(thing)
@@ -38,7 +50,7 @@ def sizes(root: object) -> Counter[str]:
             waiting += [(name, value) for value in (*keys, *values)]
         elif type(thing).__module__.startswith("fairway."):
             waiting += [(f"{type(thing).__name__}.{name}", value) for name, value in _attributes(thing)]
-    return found
+    return found, in_arrays
 
 
 def _is_plain(thing: object) -> bool:
