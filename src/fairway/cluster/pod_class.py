@@ -270,6 +270,16 @@ def class_key(pod: Pod, bound: bool, apart: bool = False) -> ClassKey:
     return ClassKey(hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest(), len(text))
 
 
+def without_place(pod: Pod) -> Pod:
+    """A bound pod as pods without a node may share its class: it must not be taken to ask for its node, or devices."""
+    if pod.spec.node_name:
+        pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=""))
+    if GPU_INDEX in pod.metadata.annotations:
+        others = {key: text for key, text in pod.metadata.annotations.items() if key != GPU_INDEX}
+        pod = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=others))
+    return pod
+
+
 def host_ports(pod: Pod) -> tuple[HostPort, ...]:
     """Ports taken on the node, by containers and sidecars alike (kube-scheduler: util.GetHostPorts)."""
     sidecars = [container for container in pod.spec.init_containers if container.is_restartable]
