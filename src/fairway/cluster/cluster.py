@@ -11,8 +11,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from fairway.cluster.aspects import Versions
 from fairway.cluster.changes import is_heartbeat, node_changes, pod_changes
 from fairway.cluster.counters import Counters
