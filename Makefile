@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons check bench bench-reference bench-live soak chaos reference e2e format clean
+.PHONY: help demo test pythons check bench bench-reference bench-live bench-worst soak chaos reference e2e format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ bench-reference: $(STAMP) ## decisions a second beside kube-scheduler's own code
 
 bench-live: $(STAMP) ## pods bound a second beside kube-scheduler, on a real API server
 	$(BIN)/python benchmarks/live.py
+
+bench-worst: $(STAMP) ## the worst pods an API server accepts, beside kube-scheduler: memory, and who has to wait
+	$(BIN)/python benchmarks/worst_pods.py
 
 soak: $(STAMP) ## ten minutes of churn on a real API server: memory and latency stay flat
 	$(BIN)/python benchmarks/soak.py
