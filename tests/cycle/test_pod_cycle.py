@@ -51,7 +51,7 @@ def test_nodes_that_are_all_gone() -> None:
         pytest.param(NO, Outcome.UNSCHEDULABLE, "0/3 nodes are available: no.", {"P"}, id="refused"),
         pytest.param(NEVER, Outcome.UNSCHEDULABLE, "0/3 nodes are available: never.", {"P"}, id="refused for good"),
         pytest.param(
-            BROKEN, Outcome.ERROR, 'running PreFilter plugin "P": disk on fire, again', {"P"}, id="something is broken"
+            BROKEN, Outcome.ERROR, 'running PreFilter plugin "P": disk on fire, again', set(), id="something is broken"
         ),
         pytest.param(
             Restriction(frozenset()),

@@ -28,7 +28,7 @@ from fairway.cycle import (
     default_configuration,
 )
 from fairway.cycle.config import ConfigError
-from fairway.plugin import Refusal
+from fairway.plugin import Code, Refusal
 from fairway.plugins.registry import REGISTRY
 
 __all__ = ["CaseResult", "Mismatch", "check_case", "check_line", "run_case"]
@@ -123,7 +123,13 @@ def _assume(profile: Profile, decision: Decision, start: dt.datetime) -> dict[st
     )
     refused = profile.assume(decision, placed)
     if refused is not None:
-        return {"result": "error", "reserveStatus": _refusal(*refused)}
+        plugin, refusal = refused
+        if refusal.code is Code.ERROR:  # then kube-scheduler names the plugin in the words
+            plugin, refusal = (
+                "",
+                Refusal((f'running Reserve plugin "{plugin}": {", ".join(refusal.reasons)}',), Code.ERROR),
+            )
+        return {"result": "error", "node": decision.node, "reserveStatus": _refusal(plugin, refusal)}
     seen: dict[str, Any] = {"node": decision.node}
     reservation = profile.cluster.storage.reservations.get(pod.metadata.uid)
     if reservation is not None:
@@ -167,6 +173,8 @@ def _brief(decision: Decision) -> dict[str, Any]:
 
 
 def _full(profile: Profile, decision: Decision, inspection: Inspection) -> dict[str, Any]:
+    if decision.outcome is Outcome.ERROR:
+        return _failed(decision, inspection)
     placed = decision.outcome is Outcome.SCHEDULED
     scored = placed and decision.via == "scores"
     seen: dict[str, Any] = {
@@ -188,6 +196,16 @@ def _full(profile: Profile, decision: Decision, inspection: Inspection) -> dict[
     else:
         seen["via"] = None
         seen["preemption"] = _preemption(profile, decision.preemption)
+    return seen
+
+
+def _failed(decision: Decision, inspection: Inspection) -> dict[str, Any]:
+    """An attempt that broke off: what was found out before, if the filters got to the end."""
+    seen: dict[str, Any] = {"result": decision.outcome.value, "error": decision.error}
+    if decision.num_feasible:
+        seen["preFilter"] = _pre_filter(inspection)
+        seen["feasible"] = inspection.feasible
+        seen["rejected"] = [_refusal(plugin, refusal, nodes) for plugin, refusal, nodes in inspection.rejected]
     return seen
 
 
