@@ -43,8 +43,9 @@ bench-live: $(STAMP) ## pods bound a second beside kube-scheduler, on a real API
 soak: $(STAMP) ## ten minutes of churn on a real API server: memory and latency stay flat
 	$(BIN)/python benchmarks/soak.py
 
-chaos: $(STAMP) ## everything goes wrong on a real API server, kind by kind: what must hold still does
-	$(BIN)/python -m tests.chaos
+fuzz: $(STAMP) ## fresh random cases, decided by kube-scheduler's own code too: CASES=, SEED=, KINDS=, SAVE=
+	$(BIN)/python -m tests.fuzz --cases $(or $(CASES),300) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS)) \
+		$(if $(SAVE),--save $(SAVE))
 
 reference: $(STAMP) ## the recorded decisions made anew by kube-scheduler's own code, and compared
 	$(BIN)/python -m tests.kube.reference
@@ -54,7 +55,7 @@ format: $(STAMP) ## format the code and apply the safe lint fixes
 	$(BIN)/ruff format
 
 clean: ## remove the virtual environment and what the tools leave behind
-	rm -rf $(VENV) .nox build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist fuzz-findings .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # Installed again whenever the package's metadata or the pins change. An environment without a working pip is made anew.

@@ -47,9 +47,7 @@ func (c *cluster) try(pod *v1.Pod) (*attempt, error) {
 	if !a.preFilter.IsSuccess() {
 		return nil, a.preFilter.AsError()
 	}
-	if err := a.tryNominated(); err != nil {
-		return nil, err
-	}
+	a.tryNominated()
 	if !a.restricted.AllNodes() {
 		nodes = a.restrictedNodes()
 		reason := fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", a.byPlugins)
@@ -69,21 +67,19 @@ func (c *cluster) try(pod *v1.Pod) (*attempt, error) {
 
 // tryNominated looks at the pod's nominated node first, as kube-scheduler does. Plugins that refuse it are noted in a
 // copy of the diagnosis, which is why some of them are forgotten; this too is as it is there.
-func (a *attempt) tryNominated() error {
+func (a *attempt) tryNominated() {
 	name := a.pod.Status.NominatedNodeName
 	if name == "" {
-		return nil
+		return
 	}
 	node, err := a.cluster.snapshot.Get(name)
 	if err != nil {
-		return nil // it is gone
+		return // it is gone
 	}
 	aside := a.diagnosis
-	passed, err := a.filter(node, &aside)
-	if passed {
+	if passed, err := a.filter(node, &aside); err == nil && passed { // an error is only logged
 		a.nominated = name
 	}
-	return err
 }
 
 func (a *attempt) restrictedNodes() []fwk.NodeInfo {
