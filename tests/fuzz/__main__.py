@@ -62,9 +62,16 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(jobs: Sequence[Job], processes: int) -> list[Chunk]:
     if processes == 1 or len(jobs) == 1:
-        return list(map(run_chunk, jobs))
+        return [_told(run_chunk(job)) for job in jobs]
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        return pool.map(run_chunk, jobs, chunksize=1)
+        return [_told(chunk) for chunk in pool.imap(run_chunk, jobs)]
+
+
+def _told(chunk: Chunk) -> Chunk:
+    """A dot for each chunk without a difference, as a run takes minutes."""
+    sys.stderr.write("x" if chunk.findings else ".")
+    sys.stderr.flush()
+    return chunk
 
 
 def _report(findings: Sequence[tuple[bytes, Finding]], directory: Path, most: int) -> None:

@@ -105,6 +105,7 @@ def make_case(seed: int, number: int, kind: str) -> Json:
     ]
     for pod in promised:
         pod["spec"].pop("schedulingGates", None)
+        pod["spec"].pop("nodeName", None)
     coming = [
         make_pod(draw, setting, nominated=draw.pick([*names, "gone"]) if draw.chance(0.04) else "")
         for _ in range(draw.pick((1, 2, 3, 5, 8, 8, 13, 40) if count <= 8 else (1, 2, 3, 5, 8)))

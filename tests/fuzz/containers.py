@@ -14,15 +14,20 @@ __all__ = ["make_containers", "make_resize", "make_resources"]
 
 CPU = ("0", "1m", "100m", "250m", "500m", "1", "1500m", "3", "0.1")
 MEMORY = ("0", "1", "64Mi", "128M", "512Mi", "1Gi", "3Gi", "1.5Gi", "500k", "1e9")
+ODD_CPU = ("1.0005", "100u", "1n", "0.9999999")
+ODD_MEMORY = ("100m", "1.5", "9007199254740993", "1048575.999")
 
 
 def make_resources(draw: Draw, pod_level: bool = False) -> Json:
     """`resources`: requests, limits, or both."""
     requests: dict[str, str] = {}
+    is_odd = draw.has("odd values")
     if draw.chance(0.75):
-        requests["cpu"] = draw.pick(("2", "4", "7")) if pod_level else draw.pick(CPU)
+        requests["cpu"] = draw.pick(("2", "4", "7")) if pod_level else draw.pick(ODD_CPU if is_odd else CPU)
     if draw.chance(0.65):
-        requests["memory"] = draw.pick(("2Gi", "5Gi", "8Gi")) if pod_level else draw.pick(MEMORY)
+        requests["memory"] = (
+            draw.pick(("2Gi", "5Gi", "8Gi")) if pod_level else draw.pick(ODD_MEMORY if is_odd else MEMORY)
+        )
     if pod_level:
         return {draw.pick(("requests", "limits")): requests} if requests else {}
     if draw.chance(0.12):

@@ -58,6 +58,12 @@ def _node(draw: Draw, name: str, sizes: dict[str, int]) -> Json:
         "memory": draw.pick(("4Gi", "8Gi", "16Gi", "1000M", "7777777Ki")),
         "pods": str(draw.pick((2, 3, 5, 10, 110))),
     }
+    if draw.has("odd values"):
+        allocatable |= draw.pick(
+            ({"memory": "9007199254740993"}, {"cpu": "0"}, {"memory": "0"}, {"pods": "0"}, {"cpu": "1P"})
+        )
+    if draw.has("odd values"):
+        del allocatable[draw.pick(("cpu", "memory", "pods"))]
     if draw.chance(0.5):
         allocatable["ephemeral-storage"] = draw.pick(("10Gi", "100Gi", "0"))
     if draw.chance(0.3):

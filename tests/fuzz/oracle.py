@@ -36,8 +36,7 @@ class Oracle:
     """Asks the reference, several cases at a time."""
 
     def __init__(self) -> None:
-        command = ["nice", str(build_reference()), "admit"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._process = subprocess.Popen([build_reference(), "admit"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def __enter__(self) -> Self:
         return self

@@ -73,7 +73,9 @@ def _spec(draw: Draw, setting: Setting, namespace: str, name: str, is_new: bool)
         spec["priorityClassName"] = draw.pick(setting.classes)
     if draw.has("volumes"):
         spec["volumes"] = _volumes(draw, setting, namespace, name)
-    if is_new and draw.has("gates"):
+    if is_new and draw.chance(0.01) and setting.nodes:
+        spec["nodeName"] = draw.pick((*setting.nodes, "gone"))
+    elif is_new and draw.has("gates"):
         spec["schedulingGates"] = [{"name": "example.com/wait"}]
     return spec
 

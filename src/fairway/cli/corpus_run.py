@@ -166,7 +166,8 @@ def _brief(decision: Decision) -> dict[str, Any]:
         "feasible": decision.num_feasible,
         "bestScore": decision.score,
         "ties": decision.num_best if decision.score is not None else None,
-        "message": decision.message,
+        "message": "" if decision.outcome is Outcome.ERROR else decision.message,
+        "error": decision.error,
         "nominatedNode": preemption.nominated_node if preemption is not None else None,
         "victims": [victim.key for victim in chosen.victims] if chosen is not None else None,
     }
@@ -256,7 +257,7 @@ def _preemption(profile: Profile, preemption: Preemption | None) -> dict[str, An
         return None
     names = profile.cluster.nodes.names
     seen: dict[str, Any] = {
-        "attempted": preemption.attempted,
+        "attempted": preemption.attempted and preemption.code is not Code.ERROR,
         "code": "Success" if preemption.code is None else preemption.code.value,
         "message": ", ".join(preemption.reasons),
         "candidates": [

@@ -66,12 +66,11 @@ class Diagnosis:
         return [self.refusals[number] for number in np.flatnonzero(standing)]
 
     @property
-    def failure(self) -> str:
-        """What a filter could not judge, in words; "" if all could judge every node."""
-        errors = ((plugin, refusal) for plugin, refusal in self.given if refusal.code is Code.ERROR)
-        return next(
-            (f'running "{plugin}" filter plugin: {", ".join(refusal.reasons)}' for plugin, refusal in errors), ""
-        )
+    def failures(self) -> list[str]:
+        """What filters could not judge, in words, each once; empty if all could judge every node."""
+        errors = [(plugin, ", ".join(refusal.reasons)) for plugin, refusal in self.given if refusal.code is Code.ERROR]
+        found = [f'running "{plugin}" filter plugin: {words}' if plugin else words for plugin, words in errors]
+        return list(dict.fromkeys(found))
 
     @property
     def unschedulable_plugins(self) -> frozenset[str]:

@@ -69,7 +69,7 @@ def _failure(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -
     may_fail = any(part.plugin.may_fail(part.state) for part in answers.fallible)
     if not may_fail and all(refusal.code is not Code.ERROR for _, refusal in refusals.values()):
         return ""
-    return diagnose(profile, pod, answers, refusals).failure
+    return next(iter(diagnose(profile, pod, answers, refusals).failures), "")
 
 
 def _extenders_take(profile: Profile, pod: Pod, row: int) -> bool:
@@ -173,8 +173,8 @@ def _refuse_anew(profile: Profile, pod: Pod, answers: Answers, refusals: Refusal
         words = f'running PreFilter plugin "{plugin}": {", ".join(refusal.reasons)}'
         return Decision(pod, answers.pod_class, Outcome.ERROR, error=words)
     diagnosis = diagnose(profile, pod, answers, refusals)
-    if problem := diagnosis.failure:
-        return Decision(pod, answers.pod_class, Outcome.ERROR, error=problem)
+    if diagnosis.failures:
+        return Decision(pod, answers.pod_class, Outcome.ERROR, error=diagnosis.failures[0])
     if verdict is not None:
         verdict.tell(diagnosis)
     decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=diagnosis)
