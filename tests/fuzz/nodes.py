@@ -41,11 +41,12 @@ def make_nodes(draw: Draw, count: int) -> list[Json]:
     """So many nodes, named so that the order of names is not the order of numbers."""
     # An image is as large everywhere: kube-scheduler goes by the node that it saw first.
     sizes = {image: draw.pick(SIZES) for image in IMAGES}
-    return [_node(draw, f"n{index}", sizes) for index in range(count)]
+    is_roomy = draw.has("roomy")
+    return [_node(draw, f"n{index}", sizes, _amounts(draw, is_roomy)) for index in range(count)]
 
 
-def _node(draw: Draw, name: str, sizes: dict[str, int]) -> Json:
-    labels = {key: draw.pick(values) for key, values in NODE_KEYS.items() if draw.chance(0.75)}
+def _node(draw: Draw, name: str, sizes: dict[str, int], allocatable: dict[str, str]) -> Json:
+    labels = {key: draw.pick(values) for key, values in NODE_KEYS.items() if draw.chance(0.85)}
     if draw.chance(0.92):
         labels[HOST] = name if draw.chance(0.95) else "shared"
     spec: Json = {}
@@ -53,23 +54,6 @@ def _node(draw: Draw, name: str, sizes: dict[str, int]) -> Json:
         spec["unschedulable"] = True
     if draw.has("taints"):
         spec["taints"] = _taints(draw)
-    allocatable = {
-        "cpu": draw.pick(("2", "4", "8", "3500m", "500m")),
-        "memory": draw.pick(("4Gi", "8Gi", "16Gi", "1000M", "7777777Ki")),
-        "pods": str(draw.pick((2, 3, 5, 10, 110))),
-    }
-    if draw.has("odd values"):
-        allocatable |= draw.pick(
-            ({"memory": "9007199254740993"}, {"cpu": "0"}, {"memory": "0"}, {"pods": "0"}, {"cpu": "1P"})
-        )
-    if draw.has("odd values"):
-        del allocatable[draw.pick(("cpu", "memory", "pods"))]
-    if draw.chance(0.5):
-        allocatable["ephemeral-storage"] = draw.pick(("10Gi", "100Gi", "0"))
-    if draw.chance(0.3):
-        allocatable["example.com/gpu"] = str(draw.pick((0, 1, 2, 8)))
-    if draw.chance(0.2):
-        allocatable["hugepages-2Mi"] = draw.pick(("0", "64Mi", "256Mi"))
     status: Json = {"allocatable": allocatable, "capacity": dict(allocatable)}
     if draw.has("images"):
         status["images"] = [_image(draw, image, sizes[image]) for image in draw.some(IMAGES)]
@@ -82,6 +66,36 @@ def _node(draw: Draw, name: str, sizes: dict[str, int]) -> Json:
         "spec": spec,
         "status": status,
     }
+
+
+def _amounts(draw: Draw, is_roomy: bool) -> dict[str, str]:
+    """What a node has: plenty, so that other things than room decide, or little."""
+    if is_roomy:
+        found = {
+            "cpu": draw.pick(("16", "32", "64")),
+            "memory": draw.pick(("64Gi", "128Gi", "100G")),
+            "pods": str(draw.pick((20, 110, 110))),
+            "ephemeral-storage": "1Ti",
+        }
+    else:
+        found = {
+            "cpu": draw.pick(("2", "4", "8", "3500m", "500m")),
+            "memory": draw.pick(("4Gi", "8Gi", "16Gi", "1000M", "7777777Ki")),
+            "pods": str(draw.pick((2, 3, 5, 10, 110))),
+        }
+        if draw.chance(0.5):
+            found["ephemeral-storage"] = draw.pick(("10Gi", "100Gi", "0"))
+    if draw.chance(0.5):
+        found["example.com/gpu"] = str(draw.pick((0, 1, 2, 8)))
+    if draw.chance(0.3):
+        found["hugepages-2Mi"] = draw.pick(("0", "64Mi", "256Mi"))
+    if draw.has("odd values"):
+        found |= draw.pick(
+            ({"memory": "9007199254740993"}, {"cpu": "0"}, {"memory": "0"}, {"pods": "0"}, {"cpu": "1P"})
+        )
+    if draw.has("odd values"):
+        del found[draw.pick(("cpu", "memory", "pods"))]
+    return found
 
 
 def _taints(draw: Draw) -> list[Json]:

@@ -37,14 +37,17 @@ class Oracle:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen([build_reference(), "admit"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        self._stdin.close()
         self._process.wait()
+        self._stdout.close()
 
     def ask(self, case: Json) -> Answer:
         """What becomes of one case."""
@@ -57,9 +60,7 @@ class Oracle:
             yield from self._ask(batch)
 
     def _ask(self, batch: list[Json]) -> Iterator[Answer]:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
+        stdin, stdout = self._stdin, self._stdout
         questions = b"".join(msgspec.json.encode(case) + b"\n" for case in batch)
         # Beside reading: both pipes may be full, and then neither side could go on.
         writer = threading.Thread(target=lambda: (stdin.write(questions), stdin.flush()), daemon=True)

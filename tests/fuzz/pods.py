@@ -70,7 +70,8 @@ def _spec(draw: Draw, setting: Setting, namespace: str, name: str, is_new: bool)
         spec |= {"hostNetwork": True} if draw.chance(0.8) else {"hostUsers": False}
     spec |= _wishes(draw, setting)
     if setting.classes and draw.chance(0.6):
-        spec["priorityClassName"] = draw.pick(setting.classes)
+        important = is_new and draw.has("important")
+        spec["priorityClassName"] = setting.classes[-1] if important else draw.pick(setting.classes)
     if draw.has("volumes"):
         spec["volumes"] = _volumes(draw, setting, namespace, name)
     if is_new and draw.chance(0.01) and setting.nodes:
@@ -97,7 +98,7 @@ def _wishes(draw: Draw, setting: Setting) -> Json:
 def _volumes(draw: Draw, setting: Setting, namespace: str, pod: str) -> list[Json]:
     found = []
     claims = setting.storage.claims.get(namespace, [])
-    for index in range(draw.number(1, 3)):
+    for index in range(draw.pick((1, 1, 2, 3))):
         volume: Json = {"name": f"v{index}"}
         kind = draw.number(0, 9)
         if kind <= 5 and claims:

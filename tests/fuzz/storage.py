@@ -37,9 +37,9 @@ def make_storage(draw: Draw, nodes: Sequence[str]) -> Storage:
     for index in range(draw.number(1, 3)):
         storage.objects.append(_class(draw, f"class-{index}"))
         storage.classes.append(f"class-{index}")
-    for _ in range(draw.number(2, 8)):
+    for _ in range(draw.number(4, 14)):
         _claim(draw, storage, nodes)
-    for index in range(draw.number(0, 5)):
+    for index in range(draw.number(0, 8)):
         volume = _volume(draw, f"free-{index}", draw.pick([*storage.classes, ""]), nodes)
         if draw.chance(0.1):
             volume["spec"]["claimRef"] = {"namespace": draw.pick(NAMESPACES), "name": f"claim-{draw.number(0, 8)}"}
@@ -57,9 +57,9 @@ def _class(draw: Draw, name: str) -> Json:
         "kind": "StorageClass",
         "metadata": {"name": name},
         "provisioner": draw.pick(PROVISIONERS),
-        "volumeBindingMode": draw.pick(("WaitForFirstConsumer", "WaitForFirstConsumer", "Immediate")),
+        "volumeBindingMode": "WaitForFirstConsumer" if draw.chance(0.88) else "Immediate",
     }
-    if draw.chance(0.3):
+    if draw.chance(0.2):
         key = draw.pick((ZONE, "rack"))
         values = draw.some([value for value in NODE_KEYS[key] if value], least=1)
         found["allowedTopologies"] = [{"matchLabelExpressions": [{"key": key, "values": values}]}]
@@ -70,11 +70,11 @@ def _claim(draw: Draw, storage: Storage, nodes: Sequence[str]) -> None:
     number = draw.count("claim")
     namespace = draw.pick(NAMESPACES) if draw.chance(0.3) else "default"
     name = f"claim-{number}"
-    class_name = draw.pick([*storage.classes, "", "gone"] if draw.chance(0.2) else storage.classes)
+    class_name = draw.pick([*storage.classes, "", "gone"] if draw.chance(0.08) else storage.classes)
     spec: Json = {
         "accessModes": draw.some(MODES[:3], 2, 1) if draw.chance(0.8) else ["ReadWriteOncePod"],
         "storageClassName": class_name,
-        "resources": {"requests": {"storage": f"{draw.number(1, 40)}Gi"}},
+        "resources": {"requests": {"storage": f"{draw.number(1, 25)}Gi"}},
     }
     if draw.chance(0.12):
         spec["selector"] = label_selector(draw, VOLUME_KEYS)
@@ -82,7 +82,7 @@ def _claim(draw: Draw, storage: Storage, nodes: Sequence[str]) -> None:
         spec["volumeMode"] = "Block"
     metadata: Json = {"name": name, "namespace": namespace, "uid": f"claim-{number}", "annotations": {}}
     status: Json = {"phase": "Pending"}
-    if draw.chance(0.45):
+    if draw.chance(0.35):
         volume_name = f"volume-{number}"
         spec["volumeName"] = volume_name
         status["phase"] = "Bound"
@@ -120,10 +120,9 @@ def _volume(draw: Draw, name: str, class_name: str, nodes: Sequence[str]) -> Jso
     }
     if draw.chance(0.1):
         spec["volumeMode"] = "Block"
-    if draw.chance(0.5) or "local" in spec:
-        terms = [
-            term for term in make_node_selector_terms(draw, nodes) if "matchExpressions" in term or "local" not in spec
-        ]
+    if draw.chance(0.4):
+        near = {"key": ZONE, "operator": "In", "values": draw.some(NODE_KEYS[ZONE], least=1)}
+        terms = [{"matchExpressions": [near]}] if draw.chance(0.7) else make_node_selector_terms(draw, nodes)
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
     metadata: Json = {"name": name, "labels": labels}
     if draw.chance(0.03):

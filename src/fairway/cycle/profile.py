@@ -65,11 +65,9 @@ class Profile:
             """The plugins of a point; where one takes part in a step before it that is left out, who stands in."""
             found = []
             for name in points.get(point, ()):
-                plugin = plugins[name]
-                missing = (step for step in steps if step in config.entries[name].points and name not in points[step])
-                found.append(
-                    next((other for step in missing if (other := plugin.unprepared(point, step)) is not plugin), plugin)
-                )
+                implied = [step for step in steps if step in config.entries[name].points]
+                missing = [step for step in implied if name not in points.get(step, ())]
+                found.append(_stand_in(plugins[name], point, missing))
             return found
 
         self.name = config.scheduler_name
@@ -215,6 +213,12 @@ def _answer(ask: Callable[..., T], *about: Any) -> T | Refusal:
         return ask(*about)
     except PluginError as error:
         return Refusal((str(error),), Code.ERROR)
+
+
+def _stand_in(plugin: Plugin, point: str, missing: Sequence[str]) -> Plugin:
+    """Who takes the plugin's part at a point, given the steps before it that it misses; as a rule, the plugin."""
+    others = (plugin.unprepared(point, step) for step in missing)
+    return next((other for other in others if other is not plugin), plugin)
 
 
 def _make(name: str, config: ProfileConfig, cluster: Cluster) -> Plugin:
