@@ -94,6 +94,21 @@ KINDS: Final[Mapping[str, Mapping[str, float]]] = {
     "ports": {"ports": 0.7, "gates": 0.1, "images": 0.8},
     "points": {"configuration": 1.0, "single points": 0.25, "storage": 0.4, "volumes": 0.25},
     "arguments": {"configuration": 1.0, "spread": 0.25, "pod affinity": 0.25, "controllers": 0.7},
+    "crush": {
+        "roomy": 0.05,
+        "crowd": 1.0,
+        "important": 0.8,
+        "priorities": 1.0,
+        "budgets": 0.7,
+        "spread": 0.35,
+        "pod affinity": 0.2,
+        "pod anti-affinity": 0.35,
+        "ports": 0.25,
+        "volumes": 0.3,
+        "storage": 1.0,
+        "nominated": 0.4,
+        "taints": 0.05,
+    },
     "odd": {"odd values": 0.3, "node affinity": 0.7, "matchFields": 0.1},
 }
 """By kind: the features that are likelier, or less likely, than usual."""

@@ -123,11 +123,16 @@ type refusedCase struct {
 	Refused string `json:"refused"`
 }
 
-func admitAndLabel(line []byte) ([]byte, error) {
+func admitAndLabel(line []byte) (answer []byte, err error) {
 	given, err := readCase(line)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { // a case on which kube-scheduler itself breaks is no example to follow
+		if broken := recover(); broken != nil {
+			answer, err = json.Marshal(refusedCase{given.Name, fmt.Sprintf("panic: %v", broken)})
+		}
+	}()
 	if err := given.admit(); err != nil {
 		return json.Marshal(refusedCase{given.Name, err.Error()})
 	}
