@@ -26,7 +26,8 @@ type attempt struct {
 	nominated  string                 // the pod's own nominated node, if it passed
 }
 
-func (c *cluster) try(pod *v1.Pod) (*attempt, error) {
+// try looks at every node, or at one only if it is named.
+func (c *cluster) try(pod *v1.Pod, only string) (*attempt, error) {
 	a := &attempt{cluster: c, pod: pod, state: framework.NewCycleState(), statuses: map[string]*fwk.Status{}}
 	a.diagnosis.NodeToStatus = framework.NewDefaultNodeToStatus()
 	a.state.Write(framework.PodsToActivateKey, framework.NewPodsToActivate())
@@ -54,6 +55,9 @@ func (c *cluster) try(pod *v1.Pod) (*attempt, error) {
 		a.diagnosis.NodeToStatus.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reason))
 	}
 	for _, node := range nodes {
+		if only != "" && node.Node().Name != only {
+			continue
+		}
 		passed, err := a.filter(node, &a.diagnosis)
 		if err != nil {
 			return nil, err

@@ -65,7 +65,7 @@ func (c *cluster) decide(pod *v1.Pod, start metav1.Time, expect *expectation) er
 		expect.Result, expect.Message = "unschedulable", scheduler.ErrNoNodesAvailable.Error()
 		return c.pods().Delete(pod)
 	}
-	attempt, err := c.try(pod)
+	attempt, err := c.try(pod, "")
 	if err != nil {
 		return err
 	}
@@ -207,16 +207,11 @@ func (c *cluster) retry(pod *v1.Pod, name string) (*attempt, error) {
 	if err := c.scheduler.Cache.UpdateSnapshot(logr.Discard(), c.snapshot); err != nil {
 		return nil, err
 	}
-	again, err := c.try(pod)
-	if err != nil {
+	again, err := c.try(pod, name)
+	if err != nil || len(again.feasible) == 0 {
 		return nil, err
 	}
-	for _, node := range again.feasible {
-		if node.Node().Name == name {
-			return again, nil
-		}
-	}
-	return nil, nil
+	return again, nil
 }
 
 // briefly is how cases of focus replay are told.
