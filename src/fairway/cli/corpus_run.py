@@ -182,7 +182,12 @@ def _full(profile: Profile, decision: Decision, inspection: Inspection) -> dict[
         "result": decision.outcome.value,
         "preFilter": _pre_filter(inspection),
         "feasible": inspection.feasible,
-        "rejected": [_refusal(plugin, refusal, nodes) for plugin, refusal, nodes in inspection.rejected],
+        # What fails on another node does not matter to a pod that gets the one it was promised.
+        "rejected": [
+            _refusal(plugin, refusal, nodes)
+            for plugin, refusal, nodes in inspection.rejected
+            if refusal.code is not Code.ERROR
+        ],
         "scores": _scores(inspection) if scored else None,
         "via": None if scored else decision.via,
         "message": decision.message,

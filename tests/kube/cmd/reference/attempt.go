@@ -59,6 +59,9 @@ func (c *cluster) try(pod *v1.Pod, only string) (*attempt, error) {
 			continue
 		}
 		passed, err := a.filter(node, &a.diagnosis)
+		if err != nil && a.nominated != "" {
+			continue // kube-scheduler has its node, and would not have come here
+		}
 		if err != nil {
 			return nil, err
 		}
