@@ -84,7 +84,7 @@ def _report(findings: Sequence[tuple[bytes, Finding]], directory: Path, most: in
         case = msgspec.json.decode(line)
         if number < most:
             with Oracle() as oracle:
-                line, finding = shrink(case, finding, oracle)  # noqa: PLW2901 - the smaller one
+                line, finding = shrink(line, finding, oracle)  # noqa: PLW2901 - the smaller one
         directory.mkdir(parents=True, exist_ok=True)
         file = directory / f"{case['name']}.jsonl"
         file.write_bytes(line.rstrip(b"\n") + b"\n")

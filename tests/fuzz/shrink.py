@@ -1,8 +1,8 @@
 """A failing case made small: pods, objects and fields are left out as long as it still fails in the same way.
 
-In: a case and what it shows. Out: a smaller case, labelled. Every attempt is decided anew by the reference, and has to
-be one that an API server would take. Greedy: large pieces first, then single ones, then fields, until nothing helps or
-the budget of attempts is used up.
+In: a labelled case and what it shows. Out: a smaller case, labelled. Every attempt is decided anew by the reference, and
+has to be one that an API server would take. Greedy: large pieces first, then single ones, then fields, until nothing
+helps or the budget of attempts is used up.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from typing import Any
+
+import msgspec
 
 from tests.fuzz.compare import Finding, compare
 from tests.fuzz.draw import Json
@@ -21,9 +23,9 @@ KEPT = frozenset({"apiVersion", "kind", "name", "namespace", "uid", "metadata", 
 """Fields that make an object what it is."""
 
 
-def shrink(case: Json, finding: Finding, oracle: Oracle, attempts: int = 600) -> tuple[bytes, Finding]:
-    """The smallest case found that differs in one of the same fields, and what it shows."""
-    search = _Search(case, finding, oracle, attempts)
+def shrink(line: bytes, finding: Finding, oracle: Oracle, attempts: int = 600) -> tuple[bytes, Finding]:
+    """The smallest case found that differs in one of the same fields, and what it shows; it may be the given one."""
+    search = _Search(line, finding, oracle, attempts)
     changed = True
     while changed and search.attempts > 0:
         changed = search.drop_items("pods") | search.drop_items("objects")
@@ -32,14 +34,13 @@ def shrink(case: Json, finding: Finding, oracle: Oracle, attempts: int = 600) ->
 
 
 class _Search:
-    def __init__(self, case: Json, finding: Finding, oracle: Oracle, attempts: int) -> None:
-        self.case = {key: value for key, value in case.items() if key != "expect"}
+    def __init__(self, line: bytes, finding: Finding, oracle: Oracle, attempts: int) -> None:
+        self.case: Json = {key: value for key, value in msgspec.json.decode(line).items() if key != "expect"}
         self.finding = finding
         self.attempts = attempts
-        self.line = b""
+        self.line = line
         self._oracle = oracle
         self._wanted = finding.fields
-        self._try(self.case)
 
     def _try(self, case: Json) -> bool:
         """Take the case if it still shows one of the same differences."""
