@@ -1,8 +1,8 @@
 """A failing case made small: pods, objects and fields are left out as long as it still fails in the same way.
 
-In: a labelled case and what it shows. Out: a smaller case, labelled. Every attempt is decided anew by the reference, and
-has to be one that an API server would take. Greedy: large pieces first, then single ones, then fields, until nothing
-helps or the budget of attempts is used up.
+In: a labelled case and what it shows. Out: a smaller case, labelled. Every attempt is decided anew by the reference
+and has to be one that an API server would take. Greedy: large pieces first, then single ones, then fields, until
+nothing helps or the budget of attempts is used up.
 """
 
 from __future__ import annotations
