@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons check bench bench-reference bench-live bench-worst soak chaos reference e2e format clean
+.PHONY: help demo test pythons check bench bench-reference bench-live bench-worst soak chaos fuzz reference e2e format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ soak: $(STAMP) ## ten minutes of churn on a real API server: memory and latency 
 chaos: $(STAMP) ## everything goes wrong on a real API server, kind by kind: what must hold still does
 	$(BIN)/python -m tests.chaos
 
+fuzz: $(STAMP) ## fresh random cases, decided by kube-scheduler's own code too: CASES=, SEED=, KINDS=, SAVE=
+	$(BIN)/python -m tests.fuzz --cases $(or $(CASES),300) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS)) \
+		$(if $(SAVE),--save $(SAVE))
+
 reference: $(STAMP) ## the recorded decisions made anew by kube-scheduler's own code, and compared
 	$(BIN)/python -m tests.kube.reference
 
@@ -60,7 +64,7 @@ format: $(STAMP) ## format the code and apply the safe lint fixes
 	$(BIN)/ruff format
 
 clean: ## remove the virtual environment and what the tools leave behind
-	rm -rf $(VENV) .nox build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .nox build dist fuzz-findings .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # Installed again whenever the package's metadata or the pins change. An environment without a working pip is made anew.

@@ -196,6 +196,10 @@ class Plugin:
         """Why `filter` refused these nodes: one refusal for all of them, or one each."""
         return Refusal((f"node(s) were refused by {self.name}",))
 
+    def may_fail(self, state: Any) -> bool:
+        """May `explain` say `Code.ERROR` of some node? One such node fails the attempt, though others fit."""
+        return False
+
     def add_pod(self, pod: PodClass, state: Any, other: Pod, other_class: PodClass, row: int) -> None:
         """What-if: `other` now runs on `row`. Only plugins that count beyond one node need to adjust `state`."""
 
@@ -208,8 +212,11 @@ class Plugin:
 
     # -- which node ----------------------------------------------------------------------------------------------
 
-    def pre_score(self, pod: PodClass, nodes: Nodes) -> Any | Skip:
-        """Once before `score`, with the feasible nodes (`Locality.NODE`: all nodes, kept for the class)."""
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> Any | Refusal | Skip:
+        """Once before `score`, with the feasible nodes (`Locality.NODE`: all nodes, kept for the class).
+
+        With `Locality.NODE` a `Refusal` fails the attempt, if there is more than one node to choose from.
+        """
         return None
 
     def score(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.int64]:
@@ -240,6 +247,15 @@ class Plugin:
     def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal | Wait | None:
         """Last word before binding: go, refuse, or wait."""
         return None
+
+    # -- in part -------------------------------------------------------------------------------------------------
+
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Who takes this plugin's part at `point` where a configuration leaves out `missing`, a point before it.
+
+        Both are named as the configuration does. The default: the plugin itself, and it is prepared all the same.
+        """
+        return self
 
 
 def overrides(plugin: Plugin, method: str) -> bool:

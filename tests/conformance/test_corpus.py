@@ -30,6 +30,7 @@ FOCUSES = {
     "VolumeRestrictions",
     "VolumeZone",
     "config",
+    "fuzz",
     "mixed",
     "preemption",
     "replay",

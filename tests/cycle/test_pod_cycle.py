@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from fairway.cluster import Cluster, Event, Verb
 from fairway.cycle import Decision, Outcome, Profile, Sampling, default_configuration
 from fairway.model import Pod
-from fairway.plugin import SKIP, Code, Plugin, Refusal, Restriction
+from fairway.plugin import SKIP, Code, Nodes, Plugin, PodClass, Refusal, Restriction
 from fairway.plugins.registry import REGISTRY
 from fairway.testing import cluster, node, pod
 from fairway.testing.fingerprint import differences, fingerprint
@@ -51,7 +53,7 @@ def test_nodes_that_are_all_gone() -> None:
         pytest.param(NO, Outcome.UNSCHEDULABLE, "0/3 nodes are available: no.", {"P"}, id="refused"),
         pytest.param(NEVER, Outcome.UNSCHEDULABLE, "0/3 nodes are available: never.", {"P"}, id="refused for good"),
         pytest.param(
-            BROKEN, Outcome.ERROR, 'running PreFilter plugin "P": disk on fire, again', {"P"}, id="something is broken"
+            BROKEN, Outcome.ERROR, 'running PreFilter plugin "P": disk on fire, again', set(), id="something is broken"
         ),
         pytest.param(
             Restriction(frozenset()),
@@ -225,6 +227,53 @@ def test_an_error_on_a_node_makes_the_attempt_an_error() -> None:
     assert decision.outcome is Outcome.ERROR
     assert decision.message == 'running "R" filter plugin: disk on fire, again'
     assert decision.preemption is None
+
+
+class Fallible(Plugin):
+    """Can not judge node b."""
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: object) -> NDArray[np.bool_]:
+        return np.array([name != "b" for name in nodes.names], bool)
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: object) -> Refusal:
+        return BROKEN
+
+    def may_fail(self, state: object) -> bool:
+        return True
+
+
+def test_an_error_on_a_node_fails_the_attempt_though_others_fit() -> None:
+    decision = decide(Fallible)
+    assert (decision.outcome, decision.node) == (Outcome.ERROR, "")
+    assert decision.error == 'running "Fallible" filter plugin: disk on fire, again'
+    assert decide(Fallible, refusing("R", {"b": NO})).outcome is Outcome.ERROR  # whoever comes first
+    assert decide(refusing("R", {"b": NO}), Fallible).outcome is Outcome.SCHEDULED
+
+
+class Unreadable(Plugin):
+    """Can not prepare to score."""
+
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> Refusal:
+        return BROKEN
+
+    def score(self, pod: PodClass, nodes: Nodes, state: object) -> NDArray[np.int64]:
+        return np.zeros(len(nodes), np.int64)
+
+
+def test_scores_that_can_not_be_prepared_fail_the_attempt_if_there_is_a_choice() -> None:
+    decision = decide(Unreadable)
+    assert (decision.outcome, decision.num_feasible) == (Outcome.ERROR, 3)
+    assert decision.message == 'running PreScore plugin "Unreadable": disk on fire, again'
+    assert decide(Unreadable, refusing("R", {"a": NO, "b": NO})).node == "c"
+
+
+def test_nominated_nodes_outside_a_restriction_are_not_judged() -> None:
+    what = cluster([node("a", cpu=4), node("b", cpu=4), node("c", cpu=4)])
+    what.nominations.add(pod("waiting", cpu=3, priority=5), "b")
+    made = profile(what, pre_filtering("P", Restriction(frozenset({"a"}))), "NodeResourcesFit")
+    refused = made.decide(pod(cpu=8))
+    words = "1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [P]"
+    assert refused.message == f"0/3 nodes are available: {words}."
 
 
 def test_preemption_is_tried_when_nothing_fits() -> None:

@@ -28,7 +28,7 @@ from fairway.cycle import (
     default_configuration,
 )
 from fairway.cycle.config import ConfigError
-from fairway.plugin import Refusal
+from fairway.plugin import Code, Refusal
 from fairway.plugins.registry import REGISTRY
 
 __all__ = ["CaseResult", "Mismatch", "check_case", "check_line", "run_case"]
@@ -123,7 +123,13 @@ def _assume(profile: Profile, decision: Decision, start: dt.datetime) -> dict[st
     )
     refused = profile.assume(decision, placed)
     if refused is not None:
-        return {"result": "error", "reserveStatus": _refusal(*refused)}
+        plugin, refusal = refused
+        if refusal.code is Code.ERROR:  # then kube-scheduler names the plugin in the words
+            plugin, refusal = (
+                "",
+                Refusal((f'running Reserve plugin "{plugin}": {", ".join(refusal.reasons)}',), Code.ERROR),
+            )
+        return {"result": "error", "node": decision.node, "reserveStatus": _refusal(plugin, refusal)}
     seen: dict[str, Any] = {"node": decision.node}
     reservation = profile.cluster.storage.reservations.get(pod.metadata.uid)
     if reservation is not None:
@@ -160,20 +166,28 @@ def _brief(decision: Decision) -> dict[str, Any]:
         "feasible": decision.num_feasible,
         "bestScore": decision.score,
         "ties": decision.num_best if decision.score is not None else None,
-        "message": decision.message,
+        "message": "" if decision.outcome is Outcome.ERROR else decision.message,
+        "error": decision.error,
         "nominatedNode": preemption.nominated_node if preemption is not None else None,
         "victims": [victim.key for victim in chosen.victims] if chosen is not None else None,
     }
 
 
 def _full(profile: Profile, decision: Decision, inspection: Inspection) -> dict[str, Any]:
+    if decision.outcome is Outcome.ERROR:
+        return _failed(decision, inspection)
     placed = decision.outcome is Outcome.SCHEDULED
     scored = placed and decision.via == "scores"
     seen: dict[str, Any] = {
         "result": decision.outcome.value,
         "preFilter": _pre_filter(inspection),
         "feasible": inspection.feasible,
-        "rejected": [_refusal(plugin, refusal, nodes) for plugin, refusal, nodes in inspection.rejected],
+        # What fails on another node does not matter to a pod that gets the one it was promised.
+        "rejected": [
+            _refusal(plugin, refusal, nodes)
+            for plugin, refusal, nodes in inspection.rejected
+            if refusal.code is not Code.ERROR
+        ],
         "scores": _scores(inspection) if scored else None,
         "via": None if scored else decision.via,
         "message": decision.message,
@@ -188,6 +202,16 @@ def _full(profile: Profile, decision: Decision, inspection: Inspection) -> dict[
     else:
         seen["via"] = None
         seen["preemption"] = _preemption(profile, decision.preemption)
+    return seen
+
+
+def _failed(decision: Decision, inspection: Inspection) -> dict[str, Any]:
+    """An attempt that broke off: what was found out before, if the filters got to the end."""
+    seen: dict[str, Any] = {"result": decision.outcome.value, "error": decision.error}
+    if decision.num_feasible:
+        seen["preFilter"] = _pre_filter(inspection)
+        seen["feasible"] = inspection.feasible
+        seen["rejected"] = [_refusal(plugin, refusal, nodes) for plugin, refusal, nodes in inspection.rejected]
     return seen
 
 
@@ -238,7 +262,7 @@ def _preemption(profile: Profile, preemption: Preemption | None) -> dict[str, An
         return None
     names = profile.cluster.nodes.names
     seen: dict[str, Any] = {
-        "attempted": preemption.attempted,
+        "attempted": preemption.attempted and preemption.code is not Code.ERROR,
         "code": "Success" if preemption.code is None else preemption.code.value,
         "message": ", ".join(preemption.reasons),
         "candidates": [

@@ -10,6 +10,7 @@ are asked when the node changes, the others also when a pod comes or goes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,8 +68,8 @@ class Answers:
         self.profile = profile
         self.cluster: Cluster = profile.cluster
         self.pod_class = pod_class
-        self.parts = {plugin.name: Part(plugin, profile.weights.get(plugin.name, 1)) for plugin in profile.plugins}
-        self.pre_filters = [self.parts[plugin.name] for plugin in profile.pre_filters]
+        self.parts = {plugin: Part(plugin, profile.weights.get(plugin.name, 1)) for plugin in profile.plugins}
+        self.pre_filters = [self.parts[plugin] for plugin in profile.pre_filters]
         self.mask: NDArray[np.bool_] = np.empty(0, bool)  # (capacity,) passes every node-local filter
         self.base: NDArray[np.int64] = np.empty(0, np.int64)  # (capacity,) node-local scores that need no normalising
         self.ranked: NDArray[np.int64] = np.empty(0, np.int64)  # (capacity,) base where mask, else UNFIT; if not lazy
@@ -82,11 +83,13 @@ class Answers:
         self.filters: list[Part] = []  # active ones, in the profile's order
         self.moving_filters: list[Part] = []  # those whose verdict changes as pods come and go
         self.hooked: list[Part] = []  # those that must be told of imagined pods
+        self.fallible: list[Part] = []  # those that may fail on some node instead of judging it
         self.varying: list[Part] = []  # normalised ones that do tell nodes apart
         self.wide_filters: list[Part] = []
         self.scores: list[Part] = []
         self.wide_scores: list[Part] = []
         self.normalized: list[Part] = []  # node-local, to be normalised over the feasible nodes
+        self.score_problem = ""  # why nodes can not be told apart; matters only if there are several
         self.constant = 0  # what normalised plugins with nothing to tell apart add to every node
         self._wide_pre_filters = [
             part for part in self.pre_filters if part.plugin.locality is Locality.CLUSTER and part.plugin.reads & ROWS
@@ -178,7 +181,7 @@ class Answers:
         self.filters = [
             part
             for plugin in profile.filters
-            if not isinstance((part := self.parts[plugin.name]).pre_filtered, (Skip, Refusal))
+            if not isinstance((part := self.parts[plugin]).pre_filtered, (Skip, Refusal))
         ]
         local = [part for part in self.filters if part.plugin.locality is Locality.NODE]
         self.wide_filters = [part for part in self.filters if part.plugin.locality is Locality.CLUSTER]
@@ -186,18 +189,23 @@ class Answers:
         self._dynamic_filters = [part for part in local if part.plugin.reads & Aspect.PODS]
         self.moving_filters = [*self._dynamic_filters, *self.wide_filters]
         self.hooked = [part for part in self.filters if overrides(part.plugin, "add_pod")]
+        self.fallible = [part for part in self.filters if overrides(part.plugin, "may_fail")]
         self.scores, self.wide_scores, self.normalized = [], [], []
         self._static_scores: list[Part] = []
         self._dynamic_scores: list[Part] = []
         self._has_wide_static_scores = False
+        problems: list[str] = []
         for plugin in profile.scores:
-            part = self.parts[plugin.name]
+            part = self.parts[plugin]
             reads_pods = bool(plugin.reads & Aspect.PODS)
             if plugin.locality is Locality.CLUSTER and reads_pods:
                 self.wide_scores.append(part)
                 continue
             part.pre_scored = plugin.pre_score(self.pod_class, view)
-            if isinstance(part.pre_scored, Skip):
+            if isinstance(part.pre_scored, Refusal) and plugin not in profile.pre_scores:
+                words = ", ".join(part.pre_scored.reasons)
+                problems.append(f'running Score plugins: plugin "{plugin.name}" failed with: {words}')
+            if isinstance(part.pre_scored, (Skip, Refusal)):
                 continue
             self.scores.append(part)
             if plugin.locality is Locality.CLUSTER:
@@ -205,6 +213,16 @@ class Answers:
             if plugin.normalize != "none":
                 self.normalized.append(part)
             (self._dynamic_scores if reads_pods else self._static_scores).append(part)
+        self.score_problem = next(iter([*self._pre_score_problems(view), *problems]), "")
+
+    def _pre_score_problems(self, view: Nodes) -> Iterator[str]:
+        """Who can not prepare to score, in order; those that only prepare, and never score, are asked here."""
+        for plugin in self.profile.pre_scores:
+            part = self.parts[plugin]
+            if plugin not in self.profile.scores and plugin.locality is Locality.NODE:
+                part.pre_scored = plugin.pre_score(self.pod_class, view)
+            if isinstance(part.pre_scored, Refusal):
+                yield f'running PreScore plugin "{plugin.name}": {", ".join(part.pre_scored.reasons)}'
 
     def _update_static(self, rows: NDArray[np.intp] | slice) -> None:
         nodes = Nodes(self.cluster, rows)
@@ -285,7 +303,7 @@ class Answers:
             if old != new:
                 changed |= aspect
         for plugin in self.profile.plugins:
-            part = self.parts[plugin.name]
+            part = self.parts[plugin]
             if not plugin.reads & changed:
                 continue
             if part in self.pre_filters:

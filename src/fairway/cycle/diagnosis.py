@@ -43,6 +43,10 @@ class Diagnosis:
         """These rows were not refused."""
         self.which[rows] = FEASIBLE
 
+    def forget(self, rows: NDArray[np.intp]) -> None:
+        """These rows count as not looked at."""
+        self.which[rows] = ABSENT
+
     def refusal_of(self, row: int) -> tuple[str, Refusal] | None:
         """Who refused this row, and why; None if nobody did."""
         which = int(self.which[row])
@@ -60,6 +64,13 @@ class Diagnosis:
         """The refusals that stand: a row refused again is left with the last one."""
         standing = np.bincount(self.which[self.which >= 0], minlength=len(self.refusals))
         return [self.refusals[number] for number in np.flatnonzero(standing)]
+
+    @property
+    def failures(self) -> list[str]:
+        """What filters could not judge, in words, each once; empty if all could judge every node."""
+        errors = [(plugin, ", ".join(refusal.reasons)) for plugin, refusal in self.given if refusal.code is Code.ERROR]
+        found = [f'running "{plugin}" filter plugin: {words}' if plugin else words for plugin, words in errors]
+        return list(dict.fromkeys(found))
 
     @property
     def unschedulable_plugins(self) -> frozenset[str]:

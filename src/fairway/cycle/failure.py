@@ -37,9 +37,11 @@ def diagnose(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -
         diagnosis.pre_filter = diagnosis.elsewhere = answers.pre_filter_refusal
         return diagnosis
     looked_at = nodes.alive[: nodes.num_rows].copy()
+    own = -1
     if answers.restriction is not None:
         looked_at &= restricted_rows(profile, answers)
         own = nodes.row_of.get(pod.status.nominated_node_name, -1)
+        own = -1 if own >= 0 and looked_at[own] else own
         if own >= 0:
             looked_at[own] = True  # was looked at first
         words = f"node(s) didn't satisfy plugin(s) [{' '.join(diagnosis.restricted_by)}]"
@@ -47,6 +49,8 @@ def diagnose(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -
     diagnose_rows(answers, np.flatnonzero(looked_at), diagnosis)
     for row, (plugin, refusal) in refusals.items():
         diagnosis.refuse(plugin, np.array([row]), refusal)
+    if own >= 0 and (found := diagnosis.refusal_of(own)) is not None and found[1].code is Code.ERROR:
+        diagnosis.forget(np.array([own]))  # what fails on the way to other nodes is only logged
     return diagnosis
 
 
@@ -87,7 +91,7 @@ class FailedAttempt:
         position = self._profile.pre_filters.index(plugin) if plugin in self._profile.pre_filters else -1
         if position < 0 or (self._answers.stopped_at is not None and position > self._answers.stopped_at):
             raise KeyError(plugin.name)
-        return self._answers.parts[plugin.name].state
+        return self._answers.parts[plugin].state
 
     def preempt(self, min_candidates_percentage: int, min_candidates_absolute: int) -> PostFilterResult:
         """Look for nodes that would fit without some less important pods, and choose the best."""

@@ -39,6 +39,8 @@ def feasible_mask(
             mask &= part.plugin.filter(answers.pod_class, everything, part.state)
     if answers.restriction is not None:
         mask &= restricted_rows(profile, answers)
+        own = cluster.nodes.row_of.get(pod.status.nominated_node_name, -1)
+        crowded = [row for row in crowded if row == own or cluster.nodes.names[row] in answers.restriction[0]]
     refusals: Refusals = {}
     for row in crowded:
         refusal = refusal_with_nominated(profile, pod, answers, row)

@@ -23,6 +23,7 @@ METHODS = (
     "pre_filter",
     "filter",
     "explain",
+    "may_fail",
     "add_pod",
     "remove_pod",
     "post_filter",
@@ -33,6 +34,7 @@ METHODS = (
     "reserve",
     "unreserve",
     "permit",
+    "unprepared",
 )
 
 

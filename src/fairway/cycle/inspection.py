@@ -55,8 +55,10 @@ class Inspection:
 def inspect(profile: Profile, pod: Pod) -> Inspection:
     """Look at the attempt that `decide` would make now, in detail."""
     nodes = profile.cluster.nodes
-    answers = profile.answers(profile.classify(pod))
     found = Inspection(pod, nodes.num_alive)
+    if not nodes.row_of:
+        return found  # nobody is asked anything then
+    answers = profile.answers(profile.classify(pod))
     if answers.pre_filter_refusal is not None:
         found.diagnosis = diagnose(profile, pod, answers, {})
         return found
@@ -68,7 +70,7 @@ def inspect(profile: Profile, pod: Pod) -> Inspection:
         refused = [nodes.names[row] for row in np.flatnonzero(diagnosis.which == number)]
         if refused:
             found.rejected.append((plugin, refusal, sorted(refused, key=str.encode)))
-    if len(rows) and profile.scores:
+    if len(rows) and profile.scores and not answers.score_problem:
         _score(answers, rows, found)
     return found
 
@@ -77,6 +79,8 @@ def score_words(profile: Profile, pod: Pod) -> dict[str, dict[str, tuple[str, ..
     """By plugin and node: what plugins that can explain their scores say about the nodes that fit now."""
     answers = profile.answers(profile.classify(pod))
     if answers.pre_filter_refusal is not None or not any(overrides(each, "explain_score") for each in profile.scores):
+        return {}
+    if answers.score_problem:
         return {}
     mask, _ = feasible_mask(profile, pod, answers, nominated_rows(profile, pod))
     nodes = Nodes(answers.cluster, np.flatnonzero(mask))

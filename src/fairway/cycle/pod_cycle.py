@@ -55,11 +55,21 @@ def decide(profile: Profile, pod: Pod) -> Decision:
         if not takes_all:
             looked_at = len(answers.restriction[0]) if answers.restriction else cluster.nodes.num_alive
             mask = profile.sampler.reduce(mask, looked_at)
+    if problem := _failure(profile, pod, answers, refusals):
+        return Decision(pod, pod_class, Outcome.ERROR, error=problem)
     verdict = None
     if profile.extenders:
         verdict = ask_filters(profile.extenders, cluster, pod, mask[: cluster.nodes.num_rows])
         mask = verdict.mask
     return _choose(profile, pod, answers, mask, refusals, verdict)
+
+
+def _failure(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> str:
+    """What filters could not judge: one such node fails the attempt, as errors do in findNodesThatPassFilters."""
+    may_fail = any(part.plugin.may_fail(part.state) for part in answers.fallible)
+    if not may_fail and all(refusal.code is not Code.ERROR for _, refusal in refusals.values()):
+        return ""
+    return next(iter(diagnose(profile, pod, answers, refusals).failures), "")
 
 
 def _extenders_take(profile: Profile, pod: Pod, row: int) -> bool:
@@ -91,6 +101,8 @@ def _choose(
     if num_feasible == 1:
         decision.via = "single"
         return _decided(profile, pod, pod_class, int(mask.argmax()), decision)
+    if answers.score_problem:
+        return Decision(pod, pod_class, Outcome.ERROR, num_feasible=num_feasible, error=answers.score_problem)
     feasible = FeasibleNodes(profile.cluster, mask)
     wide = wide_scores(answers, feasible)
     is_sparse = 4 * num_feasible < len(mask)  # then it is better to look at those rows only
@@ -156,22 +168,19 @@ def _moment(profile: Profile, pod: Pod) -> tuple[int, ...] | None:
 
 
 def _refuse_anew(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, verdict: Verdict | None) -> Decision:
+    if answers.pre_filter_refusal is not None and answers.pre_filter_refusal[1].code is Code.ERROR:
+        plugin, refusal = answers.pre_filter_refusal
+        words = f'running PreFilter plugin "{plugin}": {", ".join(refusal.reasons)}'
+        return Decision(pod, answers.pod_class, Outcome.ERROR, error=words)
     diagnosis = diagnose(profile, pod, answers, refusals)
+    if diagnosis.failures:
+        return Decision(pod, answers.pod_class, Outcome.ERROR, error=diagnosis.failures[0])
     if verdict is not None:
         verdict.tell(diagnosis)
     decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=diagnosis)
     decision.unschedulable_plugins = diagnosis.unschedulable_plugins
     if verdict is not None and verdict.refused_any:
         decision.unschedulable_plugins |= {EXTENDER}
-    error = next(((plugin, refusal) for plugin, refusal in diagnosis.given if refusal.code is Code.ERROR), None)
-    if answers.pre_filter_refusal is not None and answers.pre_filter_refusal[1].code is Code.ERROR:
-        plugin, refusal = answers.pre_filter_refusal
-        decision.outcome = Outcome.ERROR
-        decision.error = f'running PreFilter plugin "{plugin}": {", ".join(refusal.reasons)}'
-    elif error is not None:
-        plugin, refusal = error
-        decision.outcome = Outcome.ERROR
-        decision.error = f'running "{plugin}" filter plugin: {", ".join(refusal.reasons)}'
-    elif profile.post_filters:
+    if profile.post_filters:
         decision.preemption = FailedAttempt(profile, pod, answers, diagnosis).post_filter()
     return decision

@@ -74,6 +74,9 @@ def evaluate(
         enough = min(max(len(potential) * percentage // 100, absolute), len(potential))
         offset = random_offset(profile, len(potential))
         candidates = _dry_run(profile, pod, answers, np.roll(potential, -offset), enough, statuses)
+    if not candidates and (failures := statuses.failures):
+        text = failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]"
+        return Evaluation(PostFilterResult(Refusal((text,), Code.ERROR)), len(potential))
     if not candidates:
         words = Refusal((statuses.message(),))
         return Evaluation(PostFilterResult(words, clear_nomination=True), len(potential))
@@ -212,6 +215,8 @@ def _judge_together(
                     victims[row].append(placed.pod)
                     violations[row] += violates
             turn += 1
+    for row in (row for row, found in victims.items() if not found):
+        statuses.refuse("", np.array([row], np.intp), _nobody_goes(profile, row))
     return [
         Candidate(row, tuple(_most_important_first(profile, found)), violations[row])
         for row, found in victims.items()
@@ -236,7 +241,15 @@ def _judge_alone(profile: Profile, pod: Pod, answers: Answers, row: int, statuse
                 imagination.remove(placed.pod, placed.pod_class)
                 victims.append(placed.pod)
                 violations += placed in violating
-    return [Candidate(row, tuple(_most_important_first(profile, victims)), violations)] if victims else []
+    if not victims:
+        statuses.refuse("", np.array([row], np.intp), _nobody_goes(profile, row))
+        return []
+    return [Candidate(row, tuple(_most_important_first(profile, victims)), violations)]
+
+
+def _nobody_goes(profile: Profile, row: int) -> Refusal:
+    """The pod fits with everybody there, though it was refused: kube-scheduler takes that for an error."""
+    return Refusal((f'expected at least one victim pod on node "{profile.cluster.nodes.names[row]}"',), Code.ERROR)
 
 
 def _explain(answers: Answers, rows: NDArray[np.intp], statuses: Diagnosis) -> None:

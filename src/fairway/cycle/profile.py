@@ -57,8 +57,14 @@ class Profile:
             timed(plugins.values(), timer)
         points = config.points
 
-        def at(point: str) -> list[Plugin]:
-            return [plugins[name] for name in points.get(point, ())]
+        def at(point: str, *steps: str) -> list[Plugin]:
+            """The plugins of a point; where one takes part in a step before it that is left out, who stands in."""
+            found = []
+            for name in points.get(point, ()):
+                implied = [step for step in steps if step in config.entries[name].points]
+                missing = [step for step in implied if name not in points.get(step, ())]
+                found.append(_stand_in(plugins[name], point, missing))
+            return found
 
         self.name = config.scheduler_name
         self.cluster = cluster
@@ -66,7 +72,8 @@ class Profile:
         self.weights = dict(config.weights)
         self.now = now
         self.random = random.Random(config.seed if seed is None else seed)
-        self.scores = at("score")
+        self.scores = at("score", "preFilter", "preScore")
+        self.pre_scores = at("preScore")
         self.sampler = Sampler(
             cluster,
             sampling or config.sampling,
@@ -76,16 +83,17 @@ class Profile:
         )
         self.tie_breaker = TieBreaker(cluster, tie_break, self.random)
         self.pre_enqueues = at("preEnqueue")
-        self.filters = at("filter")
+        self.filters = at("filter", "preFilter")
         listed = at("preFilter")
         unlisted = [plugin for plugin in self.filters if plugin not in listed and overrides(plugin, "pre_filter")]
         self.pre_filters = [*listed, *unlisted]
         self.post_filters = at("postFilter")
-        self.reserves = [p for p in at("reserve") if overrides(p, "reserve") or overrides(p, "unreserve")]
+        reserves = at("reserve", "preFilter", "filter")
+        self.reserves = [p for p in reserves if overrides(p, "reserve") or overrides(p, "unreserve")]
         self.permits = at("permit")
         self.queue_sort = next(iter(points.get("queueSort", ())), "")
         used = [*self.pre_enqueues, *self.pre_filters, *self.filters, *self.post_filters, *self.scores]
-        self.plugins: list[Plugin] = list(dict.fromkeys([*used, *self.reserves, *self.permits]))
+        self.plugins: list[Plugin] = list(dict.fromkeys([*used, *self.pre_scores, *self.reserves, *self.permits]))
         self._by_name = plugins
         # A user's post-filter or extender may do anything: it is asked every time.
         self.remembers_failures = not extenders and all(
@@ -197,6 +205,12 @@ def _answer(ask: Callable[..., T], *about: Any) -> T | Refusal:
         return ask(*about)
     except PluginError as error:
         return Refusal((str(error),), Code.ERROR)
+
+
+def _stand_in(plugin: Plugin, point: str, missing: Sequence[str]) -> Plugin:
+    """Who takes the plugin's part at a point, given the steps before it that it misses; as a rule, the plugin."""
+    others = (plugin.unprepared(point, step) for step in missing)
+    return next((other for other in others if other is not plugin), plugin)
 
 
 def _make(name: str, config: ProfileConfig, cluster: Cluster) -> Plugin:

@@ -29,6 +29,7 @@ from fairway.plugin import (
     Resource,
     Skip,
 )
+from fairway.plugins.unprepared import Unprepared
 
 UNSUPPORTED = Refusal(
     ("pods with resource claims (resource.k8s.io) are not supported yet by Fairway",), Code.UNRESOLVABLE
@@ -66,6 +67,12 @@ class DynamicResources(Plugin):
     def score(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.int64]:
         """0: without claims no node is better."""
         return np.zeros(len(nodes), np.int64)
+
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Without its preparation it fails, as in kube-scheduler."""
+        if missing == "preFilter":
+            return Unprepared(self, "not found")
+        return self
 
     def events(self) -> Sequence[Hint]:
         """A change of the pod's own claims."""

@@ -38,10 +38,15 @@ from fairway.plugins.affinity_filter import RequiredAffinity
 from fairway.plugins.affinity_scoring import Preferences, PreferredAffinity, normalized
 from fairway.plugins.affinity_terms import Carried
 from fairway.plugins.topology_domains import Topologies
+from fairway.plugins.unprepared import Unprepared
 
 NOT_NEAR: Final = Refusal(("node(s) didn't match pod affinity rules",), Code.UNRESOLVABLE)
 NOT_APART: Final = Refusal(("node(s) didn't match pod anti-affinity rules",))
 SHUNNED: Final = Refusal(("node(s) didn't satisfy existing pods anti-affinity rules",))
+WITHOUT_STATE: Final = {
+    "filter": 'error reading "PreFilterInterPodAffinity" from cycleState: not found',
+    "score": 'failed to read "PreScoreInterPodAffinity" from cycleState: not found',
+}
 
 
 @dataclass(slots=True)
@@ -127,6 +132,12 @@ class InterPodAffinity(Plugin):
         return kept
 
     # -- waiting -------------------------------------------------------------------------------------------------
+
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Without its preparation it fails, as in kube-scheduler."""
+        if (point, missing) in (("filter", "preFilter"), ("score", "preScore")):
+            return Unprepared(self, WITHOUT_STATE[point])
+        return self
 
     def events(self) -> Sequence[Hint]:
         pods = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL

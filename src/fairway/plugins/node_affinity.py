@@ -21,6 +21,7 @@ from fairway.cluster.node_selection import (
 from fairway.model import Node, NodeSelector, Pod, PodSpec, PreferredSchedulingTerm
 from fairway.model.scheduler_args import NodeAffinityArgs
 from fairway.model.selector import NodeMatcher, compile_node_selector, compile_node_term
+from fairway.model.term_problems import preferred_terms_problem
 from fairway.plugin import (
     SKIP,
     Action,
@@ -89,10 +90,13 @@ class NodeAffinity(Plugin):
         enforced = matcher_mask(nodes.cluster, self._enforced, nodes.rows)
         return [NOT_MATCHED if met else NOT_ENFORCED for met in enforced.tolist()]
 
-    def pre_score(self, pod: PodClass, nodes: Nodes) -> Preferences | Skip:
-        """The weighted terms, if there are any."""
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> Preferences | Refusal | Skip:
+        """The weighted terms, if there are any. Those of a pod may be such that nobody can read them."""
         affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
-        terms = (*self._preferred, *(affinity.preferred if affinity is not None else ()))
+        own = affinity.preferred if affinity is not None else ()
+        if problem := preferred_terms_problem(own):
+            return Refusal((problem,), Code.ERROR)
+        terms = (*self._preferred, *own)
         return Preferences(terms) if terms else SKIP
 
     def score(self, pod: PodClass, nodes: Nodes, state: Preferences) -> NDArray[np.int64]:
@@ -102,6 +106,10 @@ class NodeAffinity(Plugin):
             if each.weight:
                 total += each.weight * term_mask(nodes.cluster, compile_node_term(each.preference), nodes.rows)
         return total
+
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Without its pre-filter it confines no pod, but reads what each pod wants all the same."""
+        return Unconfined(self.cluster, self.args) if point == "filter" else self
 
     def events(self) -> Sequence[Hint]:
         """A node that matches now and did not before."""
@@ -115,6 +123,15 @@ class NodeAffinity(Plugin):
             return False
         was_matched = isinstance(change.old, Node) and _matches(pod.spec, change.old)
         return _matches(pod.spec, new) and not was_matched
+
+
+class Unconfined(NodeAffinity):
+    """Takes part in filter alone, not in preFilter."""
+
+    name = NodeAffinity.name
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> None:
+        """Every node is looked at."""
 
 
 def _matches(spec: PodSpec, node: Node) -> bool:

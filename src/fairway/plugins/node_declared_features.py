@@ -28,6 +28,7 @@ from fairway.plugin import (
     Resource,
     Skip,
 )
+from fairway.plugins.unprepared import Unprepared
 
 REFUSAL = Refusal(("node(s) didn't match Pod's required features",), Code.UNRESOLVABLE)
 
@@ -50,6 +51,12 @@ class NodeDeclaredFeatures(Plugin):
     def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal:
         """There is one reason."""
         return REFUSAL
+
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Without its preparation it fails, as in kube-scheduler."""
+        if point == "filter" and missing == "preFilter":
+            return Unprepared(self, 'error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
+        return self
 
     def events(self) -> Sequence[Hint]:
         """A node with other features, or a pod that needs others."""

@@ -29,6 +29,7 @@ from fairway.plugin import (
     Resource,
     Skip,
 )
+from fairway.plugins.unprepared import Unprepared
 
 REFUSAL = Refusal(("node(s) didn't have free ports for the requested pod ports",))
 
@@ -55,6 +56,12 @@ class NodePorts(Plugin):
     def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal:
         """There is one reason."""
         return REFUSAL
+
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Without its preparation it fails, as in kube-scheduler."""
+        if point == "filter" and missing == "preFilter":
+            return Unprepared(self, 'reading "PreFilterNodePorts" from cycleState: not found')
+        return self
 
     def events(self) -> Sequence[Hint]:
         """A pod that used one of the ports went away, or a node came."""

@@ -33,6 +33,7 @@ from fairway.plugin import (
     Resource,
 )
 from fairway.plugins.allocation import Shares, shares_of
+from fairway.plugins.unprepared import Unprepared
 
 FULL, NONE, ONE = np.array(MAX_SCORE), np.array(0), np.array(1)  # (): see fairway.cycle.answers on why they are arrays
 
@@ -203,6 +204,12 @@ class NodeResourcesFit(Plugin):
         return np.where(utilisation <= points[0][0], points[0][1], scores)
 
     # -- events ------------------------------------------------------------------------------------------------------
+
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Without its preparation it fails, as in kube-scheduler."""
+        if point == "filter" and missing == "preFilter":
+            return Unprepared(self, 'error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+        return self
 
     def events(self) -> Sequence[Hint]:
         """A pod that left or shrank, a node that came or grew."""

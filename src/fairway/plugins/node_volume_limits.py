@@ -90,6 +90,12 @@ class NodeVolumeLimits(Plugin):
             for row in nodes.numbers.tolist()
         ]
 
+    def may_fail(self, state: NewVolumes) -> bool:
+        in_use = self.cluster.storage.in_use
+        in_use.refresh()
+        refusals = (state.problem, state.problem_without)
+        return bool(in_use.problems) or any(each is not None and each.code is Code.ERROR for each in refusals)
+
     def events(self) -> Sequence[Hint]:
         return (
             Hint(ClusterEvent(Resource.CSI_NODE, Action.ADD)),

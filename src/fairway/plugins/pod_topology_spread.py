@@ -37,8 +37,13 @@ from fairway.plugins.spread_constraints import SYSTEM_DEFAULTS, Constraint, cons
 from fairway.plugins.spread_filter import HardSpread, hard_spread
 from fairway.plugins.spread_scoring import Crowd, SoftSpread, normalized, soft_spread
 from fairway.plugins.topology_domains import Topologies
+from fairway.plugins.unprepared import Unprepared
 
 TOO_UNEVEN: Final = Refusal(("node(s) didn't match pod topology spread constraints",))
+WITHOUT_STATE: Final = {
+    "filter": 'reading "PreFilterPodTopologySpread" from cycleState: not found',
+    "score": 'error reading "PreScorePodTopologySpread" from cycleState: not found',
+}
 LABEL_MISSING: Final = Refusal(
     ("node(s) didn't match pod topology spread constraints (missing required label)",), Code.UNRESOLVABLE
 )
@@ -131,6 +136,12 @@ class PodTopologySpread(Plugin):
             kept.hard = ()
             kept.problem = Refusal((f"get constraints from pod: {error}",), Code.ERROR)
         return kept
+
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Without its preparation it fails, as in kube-scheduler."""
+        if (point, missing) in (("filter", "preFilter"), ("score", "preScore")):
+            return Unprepared(self, WITHOUT_STATE[point])
+        return self
 
     # -- waiting -------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from fairway.plugin import (
     Resource,
 )
 from fairway.plugins.scheduling_gates import is_about
+from fairway.plugins.unprepared import Unprepared
 
 REFUSAL = Refusal(("node(s) had untolerated taint(s)",), Code.UNRESOLVABLE)
 
@@ -53,6 +54,12 @@ class TaintToleration(Plugin):
     def score(self, pod: PodClass, nodes: Nodes, state: tuple[Toleration, ...]) -> NDArray[np.int64]:
         """How many PreferNoSchedule taints are not tolerated: the fewer the better, after normalisation."""
         return count_untolerated(nodes.cluster, state, nodes.rows, "PreferNoSchedule")
+
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Without its preparation it fails, as in kube-scheduler."""
+        if point == "score" and missing == "preScore":
+            return Unprepared(self, 'failed to read "PreScoreTaintToleration" from cycleState: not found')
+        return self
 
     def events(self) -> Sequence[Hint]:
         """A node whose taints the pod now tolerates, or a toleration that the pod got."""

@@ -37,6 +37,7 @@ from fairway.plugin import (
     Refusal,
     Resource,
 )
+from fairway.plugins.unprepared import Unprepared
 from fairway.plugins.volume_matching import NO_VOLUME, allowed_mask, capacity_mask, match_claims, volume_size_limit
 
 if TYPE_CHECKING:
@@ -117,6 +118,9 @@ class VolumeBinding(Plugin):
             for position, conflicts in enumerate(findings.conflicts.tolist())
         ]
 
+    def may_fail(self, state: PodClaims) -> bool:
+        return bool(state.problem) or any(volume is not None and volume.problem for volume in state.bound)
+
     def reserve(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal | None:
         if not pod_class.claims:
             return None
@@ -141,6 +145,12 @@ class VolumeBinding(Plugin):
 
     def unreserve(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         self.cluster.storage.forget(pod.metadata.uid)
+
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Without its pre-filter it fails; without its filter it found no volumes, so there is nothing to reserve."""
+        if point == "reserve" and missing == "filter":
+            return Plugin(self.cluster)
+        return Unprepared(self, "not found") if point in ("filter", "reserve") else self
 
     def events(self) -> Sequence[Hint]:
         changed = Action.ADD | Action.UPDATE

@@ -43,6 +43,8 @@ CLAIM_CONFLICT = Refusal(
     )
 )
 
+NOT_COUNTED = Refusal(('cannot read "PreFilterVolumeRestrictions" from cycleState',), Code.ERROR)
+
 
 @dataclass(slots=True)
 class Wanted:
@@ -91,6 +93,10 @@ class VolumeRestrictions(Plugin):
     def remove_pod(self, pod: PodClass, state: Wanted, other: Pod, other_class: PodClass, row: int) -> None:
         state.conflicts -= _count_named(state, other)
 
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Without its pre-filter it still knows which disks are taken, and fails everywhere else."""
+        return DisksOnly(self.cluster, self.args) if point == "filter" else self
+
     def events(self) -> Sequence[Hint]:
         return (
             Hint(ClusterEvent(Resource.POD, Action.DELETE), _frees_something),
@@ -103,6 +109,21 @@ class VolumeRestrictions(Plugin):
         for disk in state.disks:
             taken[list(self.cluster.storage.in_use.rows_in_conflict(disk))] = True
         return taken[nodes.rows]
+
+
+class DisksOnly(VolumeRestrictions):
+    """Takes part in filter alone, not in preFilter."""
+
+    name = VolumeRestrictions.name
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> Wanted:
+        return Wanted(self.cluster.storage.in_use.use_of(pod).disks, frozenset(), 1)
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: Wanted) -> Sequence[Refusal]:
+        return [DISK_CONFLICT if taken else NOT_COUNTED for taken in self._disk_conflicts(nodes, state)]
+
+    def may_fail(self, state: Wanted) -> bool:
+        return True
 
 
 def _count_named(state: Wanted, other: Pod) -> int:

@@ -97,6 +97,10 @@ class VolumeZone(Plugin):
     def explain(self, pod: PodClass, nodes: Nodes, state: list[Topology]) -> Refusal:
         return ZONE_CONFLICT
 
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Without its pre-filter it looks the volumes up when it filters: what refused the pod refuses nodes."""
+        return LateVolumeZone(self.cluster, self.args) if point == "filter" else self
+
     def events(self) -> Sequence[Hint]:
         return (
             Hint(ClusterEvent(Resource.STORAGE_CLASS, Action.ADD), _waits_for_consumer),
@@ -118,6 +122,22 @@ class VolumeZone(Plugin):
         if storage_class.volume_binding_mode == "WaitForFirstConsumer":
             return None
         return _refusal("PersistentVolume had no name")
+
+
+class LateVolumeZone(VolumeZone):
+    """Takes part in filter alone, not in preFilter."""
+
+    name = VolumeZone.name
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> Any:
+        found = super().pre_filter(pod, nodes)
+        return [found] if isinstance(found, Refusal) else found
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: list[Any]) -> NDArray[np.bool_]:
+        return np.zeros(len(nodes), bool) if isinstance(state[0], Refusal) else super().filter(pod, nodes, state)
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: list[Any]) -> Refusal:
+        return state[0] if isinstance(state[0], Refusal) else super().explain(pod, nodes, state)
 
 
 def _refusal(words: str) -> Refusal:

@@ -26,7 +26,8 @@ type attempt struct {
 	nominated  string                 // the pod's own nominated node, if it passed
 }
 
-func (c *cluster) try(pod *v1.Pod) (*attempt, error) {
+// try looks at every node, or at one only if it is named.
+func (c *cluster) try(pod *v1.Pod, only string) (*attempt, error) {
 	a := &attempt{cluster: c, pod: pod, state: framework.NewCycleState(), statuses: map[string]*fwk.Status{}}
 	a.diagnosis.NodeToStatus = framework.NewDefaultNodeToStatus()
 	a.state.Write(framework.PodsToActivateKey, framework.NewPodsToActivate())
@@ -47,16 +48,20 @@ func (c *cluster) try(pod *v1.Pod) (*attempt, error) {
 	if !a.preFilter.IsSuccess() {
 		return nil, a.preFilter.AsError()
 	}
-	if err := a.tryNominated(); err != nil {
-		return nil, err
-	}
+	a.tryNominated()
 	if !a.restricted.AllNodes() {
 		nodes = a.restrictedNodes()
 		reason := fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", a.byPlugins)
 		a.diagnosis.NodeToStatus.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reason))
 	}
 	for _, node := range nodes {
+		if only != "" && node.Node().Name != only {
+			continue
+		}
 		passed, err := a.filter(node, &a.diagnosis)
+		if err != nil && a.nominated != "" {
+			continue // kube-scheduler has its node, and would not have come here
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -69,21 +74,19 @@ func (c *cluster) try(pod *v1.Pod) (*attempt, error) {
 
 // tryNominated looks at the pod's nominated node first, as kube-scheduler does. Plugins that refuse it are noted in a
 // copy of the diagnosis, which is why some of them are forgotten; this too is as it is there.
-func (a *attempt) tryNominated() error {
+func (a *attempt) tryNominated() {
 	name := a.pod.Status.NominatedNodeName
 	if name == "" {
-		return nil
+		return
 	}
 	node, err := a.cluster.snapshot.Get(name)
 	if err != nil {
-		return nil // it is gone
+		return // it is gone
 	}
 	aside := a.diagnosis
-	passed, err := a.filter(node, &aside)
-	if passed {
+	if passed, err := a.filter(node, &aside); err == nil && passed { // an error is only logged
 		a.nominated = name
 	}
-	return err
 }
 
 func (a *attempt) restrictedNodes() []fwk.NodeInfo {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	configscheme "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 )
 
 // corpusCase is one line of a corpus file.
@@ -147,6 +148,9 @@ func (c *corpusCase) profile() (config.KubeSchedulerProfile, error) {
 	configuration, isConfiguration := object.(*config.KubeSchedulerConfiguration)
 	if !isConfiguration || len(configuration.Profiles) != 1 {
 		return config.KubeSchedulerProfile{}, fmt.Errorf("config is %T; a configuration with one profile is wanted", object)
+	}
+	if problems := validation.ValidateKubeSchedulerConfiguration(configuration); problems != nil {
+		return config.KubeSchedulerProfile{}, problems
 	}
 	return configuration.Profiles[0], nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
 // noteLimit is how long the API lets an event's note be; longer ones are cut.
@@ -64,7 +65,7 @@ func (c *cluster) decide(pod *v1.Pod, start metav1.Time, expect *expectation) er
 		expect.Result, expect.Message = "unschedulable", scheduler.ErrNoNodesAvailable.Error()
 		return c.pods().Delete(pod)
 	}
-	attempt, err := c.try(pod)
+	attempt, err := c.try(pod, "")
 	if err != nil {
 		return err
 	}
@@ -151,10 +152,14 @@ func (c *cluster) place(a *attempt, expect *expectation, start metav1.Time) erro
 // it does not wait for anybody to complete the bindings.
 func (c *cluster) reservedVolumes(state fwk.CycleState, pod *v1.Pod, node string) *volumes {
 	hasClaims := false
+	isReserved := false // if not, the choices of the filter were never carried out, not even in memory
+	for _, plugin := range c.framework.ListPlugins().Reserve.Enabled {
+		isReserved = isReserved || plugin.Name == names.VolumeBinding
+	}
 	for _, volume := range pod.Spec.Volumes {
 		hasClaims = hasClaims || volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil
 	}
-	if !hasClaims {
+	if !hasClaims || !isReserved {
 		return nil
 	}
 	ended, end := context.WithCancel(c.ctx)
@@ -202,16 +207,11 @@ func (c *cluster) retry(pod *v1.Pod, name string) (*attempt, error) {
 	if err := c.scheduler.Cache.UpdateSnapshot(logr.Discard(), c.snapshot); err != nil {
 		return nil, err
 	}
-	again, err := c.try(pod)
-	if err != nil {
+	again, err := c.try(pod, name)
+	if err != nil || len(again.feasible) == 0 {
 		return nil, err
 	}
-	for _, node := range again.feasible {
-		if node.Node().Name == name {
-			return again, nil
-		}
-	}
-	return nil, nil
+	return again, nil
 }
 
 // briefly is how cases of focus replay are told.

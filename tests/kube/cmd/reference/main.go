@@ -1,10 +1,13 @@
 // Reference asks kube-scheduler's own packages what they make of cases of the corpus.
 //
 //	reference label < cases.jsonl > labelled.jsonl
+//	reference admit < cases.jsonl > labelled.jsonl
 //	reference bench [-percentage 100] < case.jsonl
 //
 // A case is a cluster and pods that come; the format is described in tests/conformance/README.md. `label` writes each
-// case again with what kube-scheduler decides for every pod. `bench` times its decision loop on the first case.
+// case again with what kube-scheduler decides for every pod. `admit` does what an API server does with the objects
+// first, and writes only the reason of a case that it would not take; it answers each line before the next one comes.
+// `bench` times kube-scheduler's decision loop on the first case.
 // Both read and write JSON lines; tests/kube/reference.py runs this program.
 package main
 
@@ -30,7 +33,7 @@ func main() {
 
 func run(arguments []string, input io.Reader, output io.Writer) error {
 	if len(arguments) == 0 {
-		return fmt.Errorf("say what to do: label or bench")
+		return fmt.Errorf("say what to do: label, admit or bench")
 	}
 	if err := quieten(); err != nil {
 		return err
@@ -43,11 +46,13 @@ func run(arguments []string, input io.Reader, output io.Writer) error {
 	}
 	switch arguments[0] {
 	case "label":
-		return labelAll(input, output, *jobs)
+		return labelAll(input, output, *jobs, label)
+	case "admit":
+		return labelAll(input, output, *jobs, admitAndLabel)
 	case "bench":
 		return bench(input, output, int32(*percentage))
 	default:
-		return fmt.Errorf("%q: say label or bench", arguments[0])
+		return fmt.Errorf("%q: say label, admit or bench", arguments[0])
 	}
 }
 
@@ -60,7 +65,7 @@ func quieten() error {
 }
 
 // labelAll labels several cases at a time and writes them in the order in which they came.
-func labelAll(input io.Reader, output io.Writer, jobs int) error {
+func labelAll(input io.Reader, output io.Writer, jobs int, label func([]byte) ([]byte, error)) error {
 	type labelled struct {
 		line []byte
 		err  error
@@ -87,6 +92,11 @@ func labelAll(input io.Reader, output io.Writer, jobs int) error {
 		if _, err := writer.Write(append(result.line, '\n')); err != nil {
 			return err
 		}
+		if len(waiting) == 0 { // whoever asks may wait for this answer
+			if err := writer.Flush(); err != nil {
+				return err
+			}
+		}
 	}
 	if readError != nil {
 		return readError
@@ -104,6 +114,31 @@ func label(line []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", given.Name, err)
 	}
 	given.Expect = expect
+	return json.Marshal(given)
+}
+
+// refusedCase says why a case does not count.
+type refusedCase struct {
+	Name    string `json:"name"`
+	Refused string `json:"refused"`
+}
+
+func admitAndLabel(line []byte) (answer []byte, err error) {
+	given, err := readCase(line)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { // a case on which kube-scheduler itself breaks is no example to follow
+		if broken := recover(); broken != nil {
+			answer, err = json.Marshal(refusedCase{given.Name, fmt.Sprintf("panic: %v", broken)})
+		}
+	}()
+	if err := given.admit(); err != nil {
+		return json.Marshal(refusedCase{given.Name, err.Error()})
+	}
+	if given.Expect, err = given.decide(); err != nil {
+		return json.Marshal(refusedCase{given.Name, err.Error()}) // as a configuration that makes no scheduler
+	}
 	return json.Marshal(given)
 }
 
