@@ -10,10 +10,10 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons check bench bench-reference bench-live soak reference format clean
+.PHONY: help demo test pythons check bench bench-reference bench-live bench-worst soak chaos reference e2e format clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## a day of a thousand nodes under two policies: which is better?
 	$(BIN)/fairway sim examples/scenarios/day.yaml --profile default --profile packed
@@ -40,11 +40,20 @@ bench-reference: $(STAMP) ## decisions a second beside kube-scheduler's own code
 bench-live: $(STAMP) ## pods bound a second beside kube-scheduler, on a real API server
 	$(BIN)/python benchmarks/live.py
 
+bench-worst: $(STAMP) ## the worst pods an API server accepts, beside kube-scheduler: memory, and who has to wait
+	$(BIN)/python benchmarks/worst_pods.py
+
 soak: $(STAMP) ## ten minutes of churn on a real API server: memory and latency stay flat
 	$(BIN)/python benchmarks/soak.py
 
+chaos: $(STAMP) ## everything goes wrong on a real API server, kind by kind: what must hold still does
+	$(BIN)/python -m tests.chaos
+
 reference: $(STAMP) ## the recorded decisions made anew by kube-scheduler's own code, and compared
 	$(BIN)/python -m tests.kube.reference
+
+e2e: $(STAMP) ## upstream's own e2e specs with both schedulers, about an hour; FOCUS=expression for some of them
+	$(BIN)/python -m tests.e2e --focus '$(FOCUS)'
 
 format: $(STAMP) ## format the code and apply the safe lint fixes
 	$(BIN)/ruff check --fix-only

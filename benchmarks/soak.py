@@ -1,11 +1,14 @@
 """A live scheduler under churn, for minutes: do its memory and its answers stay as they were?
 
 Pods and nodes of a real API server come and go, 50 events a second: pods are created and deleted, nodes are added,
-removed and relabelled. Every second the scheduler's memory is read; for every pod the time from sending its creation to
-seeing it bound. The first quarter is for warming up; the last is then compared with the second.
+removed and relabelled. No two pods are alike, and no two nodes that come: each has labels, an owner, a selector and
+resources of its own (`--alike` leaves these out, `--unlike KIND ...` chooses). Every second the scheduler's memory is
+read; for every pod the time from sending its creation to seeing it bound. The first quarter is for warming up; the last
+is then compared with the second.
 
     python benchmarks/soak.py              ten minutes
     python benchmarks/soak.py --minutes 2
+    python benchmarks/soak.py --unlike labels owners
 
 Exit code 1 if memory or latency has grown. Called by `make soak`.
 """
@@ -13,9 +16,10 @@ Exit code 1 if memory or latency has grown. Called by `make soak`.
 from __future__ import annotations
 
 import argparse
+import copy
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter, sleep
@@ -40,6 +44,43 @@ LATENCY_GROWTH = 1.5
 MIB = 1 << 20
 
 
+def _labels(pod: Any, number: int) -> None:
+    pod["metadata"]["labels"] = {**pod["metadata"].get("labels", {}), f"key-{number}": "x", "job": f"job-{number}"}
+
+
+def _owners(pod: Any, number: int) -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": f"job-{number}", "uid": f"uid-{number}"}
+    pod["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+
+
+def _selectors(pod: Any, number: int) -> None:
+    """All of them can be met: a pod that can not be placed tells nothing about latency."""
+    lines = [
+        {"key": f"absent-{number}", "operator": "DoesNotExist"},
+        {"key": "generation", "operator": "NotIn", "values": [f"x{number}"]},
+    ]
+    required = {"nodeSelectorTerms": [{"matchExpressions": lines}]}
+    term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"job": f"job-{number}"}}}
+    pod["spec"]["affinity"] = {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required},
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]},
+    }
+
+
+def _resources(pod: Any, number: int) -> None:
+    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": f"{1 + number % 997}m", "memory": f"{number}Ki"}}
+
+
+HOST = "kubernetes.io/hostname"
+UNLIKE: dict[str, Callable[[Any, int], None]] = {
+    "labels": _labels,
+    "owners": _owners,
+    "selectors": _selectors,
+    "resources": _resources,
+}
+"""What pods may differ in."""
+
+
 @dataclass
 class Churn:
     """What comes and goes."""
@@ -47,9 +88,11 @@ class Churn:
     control_plane: ControlPlane
     pod: Any  # the one that all are copies of
     node: Any
+    unlike: Sequence[str] = ()
     alive: deque[str] = field(default_factory=deque)
     extra_nodes: deque[str] = field(default_factory=deque)
     created: dict[str, float] = field(default_factory=dict)
+    vain: str = ""  # the latest pod that can not be placed
 
     def step(self, number: int) -> None:
         """One event: of ten, four pods come, four go, and two are about nodes."""
@@ -58,8 +101,14 @@ class Churn:
         if turn in (0, 2, 4, 6):
             name = f"pod-{number:07}"
             self.alive.append(name)
+            pod = copy.deepcopy(self.pod)
+            pod["metadata"]["name"] = name
+            for kind in self.unlike:
+                UNLIKE[kind](pod, number)
+            if turn == 6 and "resources" in self.unlike:
+                self._try_in_vain(number)
             self.created[name] = perf_counter()
-            api.create({**self.pod, "metadata": {**self.pod["metadata"], "name": name}})
+            api.create(pod)
         elif turn in (1, 3, 5, 7):
             if len(self.alive) > PODS_ALIVE:
                 api.delete("Pod", self.alive.popleft(), "default")
@@ -72,7 +121,21 @@ class Churn:
             name = f"extra-{number:07}"
             self.extra_nodes.append(name)
             taints = [{"key": "fleeting", "effect": "NoSchedule"}]  # pods would be lost with it
-            api.create({**self.node, "metadata": {"name": name}, "spec": {"taints": taints}})
+            labels = {HOST: name, **({f"label-{number}": "x"} if "labels" in self.unlike else {})}
+            api.create({**self.node, "metadata": {"name": name, "labels": labels}, "spec": {"taints": taints}})
+
+    def _try_in_vain(self, number: int) -> None:
+        """A pod that asks for what no node has, and the one before it goes."""
+        api = self.control_plane.api()
+        pod = copy.deepcopy(self.pod)
+        pod["metadata"]["name"] = f"vain-{number:07}"
+        amounts = {f"example.com/r{number}": "1"}
+        pod["spec"]["containers"][0]["resources"] = {"requests": amounts, "limits": amounts}
+        pod["spec"]["nodeSelector"] = {f"nobody-{number}": "x"}
+        api.create(pod)
+        if self.vain:
+            api.delete("Pod", self.vain, "default")
+        self.vain = pod["metadata"]["name"]
 
 
 def soak(control_plane: ControlPlane, scheduler: Program, churn: Churn, seconds: float) -> tuple[Any, Any]:
@@ -107,11 +170,15 @@ def main(arguments: Sequence[str]) -> int:
     """Soak, and say whether everything stayed flat."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=10)
-    seconds = 60 * parser.parse_args(arguments).minutes
+    parser.add_argument("--unlike", nargs="*", choices=UNLIKE, default=list(UNLIKE), help="what pods differ in; all")
+    parser.add_argument("--alike", action="store_true", help="all pods are copies of one")
+    options = parser.parse_args(arguments)
+    seconds = 60 * options.minutes
+    unlike = () if options.alike else options.unlike
     nodes, pods = workload(NODES, 1)
     with cluster(nodes) as control_plane:
         scheduler = control_plane.start_fairway()
-        memory, latency = soak(control_plane, scheduler, Churn(control_plane, pods[0], nodes[0]), seconds)
+        memory, latency = soak(control_plane, scheduler, Churn(control_plane, pods[0], nodes[0], unlike), seconds)
     then, now = (np.median(part) for part in quarters(memory))
     print(f"memory: {then:.1f} MiB, then {now:.1f} MiB (ratio {now / then:.2f}, at most {MEMORY_GROWTH})")
     before, after = (np.percentile(part, [50, 99]) for part in quarters(latency))

@@ -154,3 +154,13 @@ def test_the_class_of_a_bound_pod_does_not_depend_on_its_devices() -> None:
     assert here.classify(gpu_pod("b", 300, index="1", node="n"), bound=True) is waiting
     assert here.classify(gpu_pod("c", 300, index="1")) is not waiting  # it wants that very device
     assert waiting.devices == DeviceNeed(1, 300)
+
+
+def test_absurd_wishes_of_bound_pods_take_no_room() -> None:
+    made = cluster(node("a", resources={"nvidia.com/gpu": 2}))
+    for number, index in enumerate(("900000000", "0-5000", "1024")):
+        annotations = {"alibabacloud.com/gpu-index": index}
+        requests = {"nvidia.com/gpu": 2_000_000 + number}
+        made.apply(Event(Verb.ADDED, pod(f"p{number}", node="a", requests=requests, annotations=annotations)))
+    assert made.devices.free.shape[1] == 2
+    assert made.devices.num_pods.shape[1] <= 2

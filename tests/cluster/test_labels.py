@@ -60,7 +60,39 @@ def test_columns_asked_for_early_and_late_agree(changes: list[tuple[int, Labels]
             columns.column("x")
         if step == 10:
             columns.grow(12)
-        rows[row] = labels
         columns.set(row, labels)
     for key in ("x", "y"):
         assert texts(columns, key, 6) == [None if labels is None else labels.get(key) for labels in rows]
+
+
+def test_keys_that_no_node_has_get_no_column() -> None:
+    rows: list[Labels] = [{"zone": "a"}, {}]
+    columns = LabelColumns(rows, capacity=2)
+    asked = [columns.column(f"key-{number}") for number in range(100)]
+    assert all(column is asked[0] for column in asked)
+    assert asked[0].ids.tolist() == [-1, -1]
+    assert ("zone" in columns, "key-1" in columns) == (True, False)
+    version = columns.keys_version
+    columns.set(1, {"key-1": "x"})
+    assert texts(columns, "key-1", 2) == [None, "x"]
+    assert columns.keys_version > version
+
+
+def test_a_column_ends_with_the_last_node_that_has_the_key() -> None:
+    columns = LabelColumns([{"zone": "a"}, {"zone": "b"}], capacity=2)
+    column = columns.column("zone")
+    columns.set(0, None)
+    assert columns.column("zone") is column
+    columns.set(1, {})
+    assert columns.column("zone") is columns.column("nobody")
+    columns.set(1, {"zone": "c"})
+    assert texts(columns, "zone", 2) == [None, "c"]
+
+
+def test_values_of_nodes_that_are_gone_are_forgotten() -> None:
+    columns = LabelColumns([{"host": "first"}, {"host": "other"}], capacity=2)
+    column = columns.column("host")
+    for number in range(100):
+        columns.set(0, {"host": f"host-{number}"})
+    assert (column.values.num_held, len(column.values)) == (2, 3)
+    assert texts(columns, "host", 2) == ["host-99", "other"]

@@ -79,6 +79,7 @@ def test_a_dead_row_reads_as_nothing_and_is_taken_by_the_next_node() -> None:
 
 def test_growing_keeps_every_column() -> None:
     table = NodeTable(capacity=2)
+    put(table, node("n0", labels={"disk": "0"}))
     column = table.labels.column("disk")
     for number in range(9):
         put(table, node(f"n{number}", cpu=number, labels={"disk": str(number)}, images={"i": 1}))

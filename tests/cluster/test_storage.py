@@ -73,7 +73,8 @@ BOTH = Reservation("node", (("default/c", "v"),), ("default/d",))
 def assumed(what: Any) -> tuple[bool, str | None]:
     """Does the volume look bound to the claim c, and which node looks selected for the claim d?"""
     storage = what.storage
-    return bool(storage.by_class["standard"].bound_to(claim("c"))), storage.selected_node(claim("d"))
+    columns = storage.by_class.get("standard")
+    return columns is not None and bool(columns.bound_to(claim("c"))), storage.selected_node(claim("d"))
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MODULE", "BuildError", "build_reference", "cache_directory", "program"]
+__all__ = [
+    "MODULE",
+    "BuildError",
+    "build_once",
+    "build_reference",
+    "cache_directory",
+    "digest",
+    "kubernetes",
+    "program",
+]
 
 MODULE: Final = Path(__file__).parent
+PINS: Final = MODULE / "go.sum"
 SOURCES: Final = MODULE / "cmd" / "reference"
 
 PACKAGES: Final = {
@@ -48,15 +58,14 @@ def program(name: str) -> Path:
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets and (Path(assets) / name).is_file():
         return Path(assets) / name
-    directory = cache_directory() / "kube" / f"{_version('k8s.io/kubernetes')}-{_digest(_pins())}"
-    return _built(directory, name, [PACKAGES[name]])
+    directory = cache_directory() / "kube" / f"{kubernetes()}-{digest([PINS])}"
+    return build_once(directory / name, PACKAGES[name])
 
 
 def build_reference() -> Path:
     """The reference program: kube-scheduler's own packages, asked about cases of a corpus."""
-    files = [*_pins(), *sorted(SOURCES.glob("*.go"))]
-    directory = cache_directory() / "reference" / f"{_version('k8s.io/kubernetes')}-{_digest(files)}"
-    return _built(directory, "reference", ["./cmd/reference"])
+    directory = cache_directory() / "reference" / f"{kubernetes()}-{digest([PINS, *sorted(SOURCES.glob('*.go'))])}"
+    return build_once(directory / "reference", "./cmd/reference")
 
 
 def cache_directory() -> Path:
@@ -67,34 +76,34 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairway"
 
 
-def _built(directory: Path, name: str, packages: Sequence[str]) -> Path:
-    path = directory / name
+def build_once(path: Path, package: str, *, module: Path = MODULE, verb: Sequence[str] = ("build",)) -> Path:
+    """A package of a module, compiled into `path` unless that is there; the path tells what it is built from."""
     if path.is_file():
         return path
-    directory.mkdir(parents=True, exist_ok=True)
-    with _locked(directory.parent / ".lock"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path.parent.parent / ".lock"):
         if not path.is_file():  # nobody built it while this process waited
-            _build(path, packages)
+            _build(path, package, module, verb)
     return path
 
 
-def _build(path: Path, packages: Sequence[str]) -> None:
+def _build(path: Path, package: str, module: Path, verb: Sequence[str]) -> None:
     """Compile into a file beside the final one, which appears only when it is whole."""
     go = go_program()
     _say(f"building {path.name} with {go} (once; it takes minutes) ...")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    command = ["nice", str(go), "build", "-trimpath", f"-ldflags={_linker_flags()}", "-o", str(unfinished), *packages]
+    command = ["nice", str(go), *verb, "-trimpath", f"-ldflags={_linker_flags()}", "-o", str(unfinished), package]
     environment = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false", "CGO_ENABLED": "0"}
-    done = subprocess.run(command, cwd=MODULE, env=environment, check=False, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(command, cwd=module, env=environment, check=False, stderr=subprocess.PIPE, text=True)
     if done.returncode:
-        raise BuildError(f"{' '.join(command)} (in {MODULE}) failed:\n{done.stderr[-4000:]}")
+        raise BuildError(f"{' '.join(command)} (in {module}) failed:\n{done.stderr[-4000:]}")
     unfinished.rename(path)
     _say(f"built {path}")
 
 
 def _linker_flags() -> str:
     """Kubernetes' programs say which version they are only if the linker tells them."""
-    version = _version("k8s.io/kubernetes")
+    version = kubernetes()
     major, minor, _ = version.removeprefix("v").split(".")
     values = {
         "gitVersion": version,
@@ -150,22 +159,20 @@ def _wanted_go() -> tuple[int, ...]:
     return tuple(map(int, found.groups()))
 
 
-def _version(module: str) -> str:
-    found = re.search(rf"^\t(?:require )?{re.escape(module)} (\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
+def kubernetes() -> str:
+    """Which version everything here is compared with."""
+    found = re.search(r"^\tk8s\.io/kubernetes (\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
     if not found:
-        raise BuildError(f"{MODULE / 'go.mod'} does not name {module}")
+        raise BuildError(f"{MODULE / 'go.mod'} does not name k8s.io/kubernetes")
     return found[1]
 
 
-def _pins() -> list[Path]:
-    return [MODULE / "go.sum"]
-
-
-def _digest(files: Sequence[Path]) -> str:
-    digest = hashlib.sha256(_linker_flags().encode())
+def digest(files: Sequence[Path]) -> str:
+    """A short name for what a program is built from."""
+    content = hashlib.sha256(_linker_flags().encode())
     for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]
+        content.update(file.read_bytes())
+    return content.hexdigest()[:12]
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from urllib.error import HTTPError, URLError
 
 import yaml
@@ -34,8 +34,6 @@ IDENTITIES: Final[dict[str, tuple[str, ...]]] = {
     "nobody": (),
 }
 """Users with a token of their own, and their groups. Any other user gets a client certificate."""
-
-NO_ADMISSION: Final = ("TaintNodesByCondition", "ServiceAccount", "StorageObjectInUseProtection")
 
 CLUSTER_KINDS: Final = (
     "Pod",
@@ -64,6 +62,8 @@ CLUSTER_KINDS: Final = (
 class ControlPlane:
     """An API server with its store."""
 
+    no_admission: ClassVar[Sequence[str]] = ("TaintNodesByCondition", "ServiceAccount", "StorageObjectInUseProtection")
+
     def __init__(self, directory: Path, *, audit: bool = False, api_server_flags: Sequence[str] = ()) -> None:
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
@@ -75,6 +75,7 @@ class ControlPlane:
         self._write_tokens()
         self._etcd_port, self._peer_port, self.port = free_port(), free_port(), free_port()
         self.url = f"https://127.0.0.1:{self.port}"
+        self.etcd_url = f"http://127.0.0.1:{self._etcd_port}"
         self.audit_file = directory / "audit.jsonl" if audit else None
         self._flags = tuple(api_server_flags)
         self.etcd: Program | None = None
@@ -103,7 +104,7 @@ class ControlPlane:
 
     def start_etcd(self) -> None:
         """Start the store; what it held before is still there."""
-        client, peer = f"http://127.0.0.1:{self._etcd_port}", f"http://127.0.0.1:{self._peer_port}"
+        client, peer = self.etcd_url, f"http://127.0.0.1:{self._peer_port}"
         self.etcd = Program(
             [
                 program("etcd"),
@@ -216,9 +217,10 @@ class ControlPlane:
         *,
         kubeconfig: Path | None = None,
         flags: Sequence[str] = (),
+        module: Sequence[str] = ("fairway", "run"),
     ) -> Program:
-        """`fairway run` of this checkout, in the same way and as the same user."""
-        return self._start_scheduler([sys.executable, "-m", "fairway", "run"], configuration, kubeconfig, flags)
+        """`fairway run` of this checkout, in the same way and as the same user; or a module that takes its flags."""
+        return self._start_scheduler([sys.executable, "-m", *module], configuration, kubeconfig, flags)
 
     def metrics(self, scheduler: Program) -> dict[str, float]:
         """What a scheduler says of itself: values by name and labels, as they are written."""
@@ -285,7 +287,7 @@ class ControlPlane:
 
     def _api_server_flags(self) -> list[str]:
         flags = [
-            f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
+            f"--etcd-servers={self.etcd_url}",
             "--bind-address=127.0.0.1",
             "--advertise-address=127.0.0.1",
             f"--secure-port={self.port}",
@@ -302,7 +304,7 @@ class ControlPlane:
             f"--service-account-signing-key-file={self._signing_key}",
             "--service-cluster-ip-range=10.0.0.0/16",
             "--authorization-mode=RBAC",
-            f"--disable-admission-plugins={','.join(NO_ADMISSION)}",
+            f"--disable-admission-plugins={','.join(self.no_admission)}",
             "--endpoint-reconciler-type=none",
             "--allow-privileged=true",
             "--delete-collection-workers=8",

@@ -2,8 +2,8 @@
 
 In: where the server is, and a certificate that clients trust. Out: a `FaultProxy` on a loopback port: requests pass
 through, each on a connection of its own to the server, and the first fault that matches a request may delay it, answer
-in the server's place, pass it on but never tell the answer, or reset the connection. Watches can be cut at any time.
-Runs in threads of the test process; used by tests of faults with `control_plane.kubeconfig(url=proxy.url)`.
+in the server's place, pass it on but never tell the answer, or reset the connection. Watches can be cut, or held back,
+at any time. Runs in threads of the test process; tests of faults use `control_plane.kubeconfig(url=proxy.url)`.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class FaultProxy:
         self._seen: list[Seen] = []
         self._streams: dict[socket.socket, str] = {}
         self._released = threading.Event()
+        self._held = ""  # watches whose path matches are late
+        self._flow = threading.Condition(self._lock)
         self._server = _Server(("127.0.0.1", 0), self, context)
         self.port = int(self._server.server_address[1])
         self.url = f"https://127.0.0.1:{self.port}"
@@ -91,6 +93,7 @@ class FaultProxy:
     def stop(self) -> None:
         """Let go of everything that waits, and stop listening."""
         self._released.set()
+        self.release_watches()
         self._server.shutdown()
         self._server.server_close()
         self.cut_watches()
@@ -127,6 +130,22 @@ class FaultProxy:
         for stream in chosen:
             _reset(stream)
         return len(chosen)
+
+    def hold_watches(self, path: str) -> None:
+        """Keep back what watches have to tell, of those whose path matches, until they are released."""
+        with self._flow:
+            self._held = path
+
+    def release_watches(self) -> None:
+        """Tell now what was kept back."""
+        with self._flow:
+            self._held = ""
+            self._flow.notify_all()
+
+    def wait_for_flow(self, path: str) -> None:
+        """Until the watch on that path is not held back."""
+        with self._flow:
+            self._flow.wait_for(lambda: not (self._held and re.search(self._held, path)))
 
     def fault_for(self, method: str, path: str, body: bytes) -> Fault | None:
         """Note a request and find what is to happen to it."""
@@ -235,6 +254,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         with self.server.proxy.streaming(self.connection, self.path):
             while data := response.read1(CHUNK):
+                self.server.proxy.wait_for_flow(self.path)
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
                 self.wfile.flush()
         self.wfile.write(b"0\r\n\r\n")

@@ -88,6 +88,11 @@ class Program:
         """Memory in use."""
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
+    def peak_bytes(self) -> int:
+        """The most memory that was in use at any time."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
     def output(self) -> str:
         """What it has written so far."""
         return self.log.read_text(errors="replace")

@@ -100,6 +100,23 @@ def test_watches_are_cut(control_plane: ControlPlane, proxy: FaultProxy, namespa
     connection.close()
 
 
+def test_watches_are_late(control_plane: ControlPlane, proxy: FaultProxy, namespace: str) -> None:
+    connection = connected(control_plane, proxy, seconds=1)
+    connection.request("GET", "/api/v1/nodes?watch=true", headers=headers(control_plane))
+    response = connection.getresponse()
+    proxy.hold_watches("/nodes")
+    control_plane.api().create(make_node("node-1"))
+    with pytest.raises(TimeoutError):
+        response.readline()
+    connection.close()
+    connection = connected(control_plane, proxy, seconds=30)
+    connection.request("GET", "/api/v1/nodes?watch=true&resourceVersion=0", headers=headers(control_plane))
+    response = connection.getresponse()
+    proxy.release_watches()
+    assert json.loads(response.readline())["object"]["metadata"]["name"] == "node-1"
+    connection.close()
+
+
 def raise_at_the_end(response: http.client.HTTPResponse) -> None:
     if not response.readline():
         raise EOFError

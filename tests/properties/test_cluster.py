@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairway.cluster import Cluster, Counter, Event, Verb
+from fairway.cluster import Cluster, Counter, Event, Nodes, Verb
 from fairway.cluster.terms import KINDS, Kind, Term
 from fairway.cycle import Outcome
 from fairway.model import Node, Pod, parse_label_selector, pod_requests, resident_scoring_requests
@@ -75,7 +75,9 @@ def audit_row(cluster: Cluster, row: int, pods: list[Pod]) -> None:
     total["pods"] = len(pods)
     for column, name in enumerate(table.resources.values):
         assert table.requested[row, column] == total.pop(name, 0), name
-    assert not +total, "something is requested that has no column"
+    for name, amount in total.items():  # no node has such a thing, so there is no column
+        assert not any(name in node.status.allocatable for node in table.objects if node is not None), name
+        assert Nodes(cluster).requested(name)[row] == amount
     scoring = [resident_scoring_requests(pod) for pod in pods]
     assert table.nonzero[row].tolist() == [sum(one[name] for one in scoring) for name in ("cpu", "memory")]
     held = {port for placed in cluster.pods.on_row(row) for port in placed.pod_class.ports}
@@ -122,12 +124,13 @@ def audit_counter(
 
 def by_name(cluster: Cluster) -> dict[str, Any]:
     """What a cluster holds, whichever rows it is on."""
-    table = cluster.nodes
+    table, view = cluster.nodes, Nodes(cluster)
     found: dict[str, Any] = {}
+    resources = {"cpu", "memory", *(name for node in view.objects for name in node.status.allocatable)}
     for name, row in table.row_of.items():
         amounts = {
-            kind: {resource: int(array[row, column]) for column, resource in enumerate(table.resources.values)}
-            for kind, array in (("allocatable", table.allocatable), ("requested", table.requested))
+            kind: {resource: int(read(resource)[row]) for resource in resources}
+            for kind, read in (("allocatable", view.allocatable), ("requested", view.requested))
         }
         found[name] = (
             {kind: +Tally(values) for kind, values in amounts.items()},

@@ -11,8 +11,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from fairway.cluster.aspects import Versions
 from fairway.cluster.changes import is_heartbeat, node_changes, pod_changes
 from fairway.cluster.counters import Counters
@@ -24,7 +22,7 @@ from fairway.cluster.known_classes import KnownClasses, keeps_class
 from fairway.cluster.nodes import NodeTable
 from fairway.cluster.nominations import Nominations
 from fairway.cluster.orphans import Orphan, Orphans
-from fairway.cluster.pod_class import HostPort, PodClass, PodClasses, class_key
+from fairway.cluster.pod_class import HostPort, PodClass, PodClasses, class_key, without_place
 from fairway.cluster.pods import Placed, PodTable
 from fairway.cluster.ports import PortTable
 from fairway.cluster.preemptions import Preemptions
@@ -47,7 +45,7 @@ from fairway.model import (
     Service,
     StatefulSet,
 )
-from fairway.model.device_need import GPU_INDEX, pinned_devices
+from fairway.model.device_need import pinned_devices
 
 POD_CAME = ClusterEvent(Resource.ASSIGNED_POD, Action.ADD)
 POD_LEFT = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
@@ -66,7 +64,8 @@ class Cluster:
         self.classes = PodClasses(self.nodes)
         self._known_classes = KnownClasses()
         self._keeps_apart = False  # has any pod ever had a class of its own?
-        self.counters = Counters(self.nodes.labels, self.pods, self.nodes.capacity)
+        self.nodes.placed_requests = self.pods.requests_of
+        self.counters = Counters(self.nodes.labels, self.pods, self.classes.label_sets, self.nodes.capacity)
         self.nominations = Nominations()
         self.preemptions = Preemptions(self.pods)
         self.node_journal = Journal()  # rows whose node came, went or changed
@@ -97,13 +96,8 @@ class Cluster:
         key = class_key(pod, bound, apart)
         found = self.classes.find(key)
         if found is None:
-            if bound and pod.spec.node_name:
-                # Pods without a node may share the class, and must not be taken to ask for this one, or its devices.
-                pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=""))
-            if bound and GPU_INDEX in pod.metadata.annotations:
-                others = {key: text for key, text in pod.metadata.annotations.items() if key != GPU_INDEX}
-                pod = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=others))
-            found = self._new_class(key, pod)
+            found = self.classes.make(key, without_place(pod) if bound else pod)
+            self.counters.adopt(found)
         if is_plain:
             self._known_classes.keep(pod, found)
         return found
@@ -128,11 +122,6 @@ class Cluster:
         if typical not in self._fragmentations:
             self._fragmentations[typical] = Fragmentation(self, typical)
         return self._fragmentations[typical]
-
-    def _new_class(self, key: tuple[object, ...], pod: Pod) -> PodClass:
-        made = self.classes.make(key, pod)
-        self.counters.adopt(made)
-        return made
 
     # -- deciding --------------------------------------------------------------------------------------------------
 
@@ -301,9 +290,7 @@ class Cluster:
                 self.counters.grow(self.nodes.capacity)
                 self.pod_journal.grow(self.nodes.capacity)
                 self.devices.grow(self.nodes.capacity)
-            self.nodes.set(row, node)
-            self.devices.set_node(row, node)
-            self.node_journal.mark(row)
+            self._set_node(row, node)
             for orphan in self._orphans.of_node(name):
                 self._orphans.release(orphan.pod.metadata.uid)
                 self.devices.remember(orphan.pod, row, orphan.devices)
@@ -315,20 +302,29 @@ class Cluster:
             self.nodes.objects[row] = node
             return []
         self.counters.lift(row, -1)
-        self.nodes.set(row, node)
-        self.devices.set_node(row, node)
+        self._set_node(row, node)
         self.counters.lift(row, 1)
-        self.node_journal.mark(row)
         return [Change(event, old, node) for event in node_changes(old, node)]
+
+    def _set_node(self, row: int, node: Node | None) -> None:
+        """Write a row's node, None when it is gone."""
+        version = self.nodes.resources.version
+        if node is None:
+            self.nodes.clear(row)
+            self.devices.clear_node(row)
+        else:
+            self.nodes.set(row, node)
+            self.devices.set_node(row, node)
+        self.node_journal.mark(row)
+        if self.nodes.resources.version != version:  # columns that any pod may ask about came or went
+            self.node_journal.forget()
 
     def _delete_node(self, row: int, node: Node) -> list[Change]:
         for placed in list(self.pods.on_row(row)):
             devices = self.devices.indices_of(placed.pod.metadata.uid)
             self._remove(placed.pod.metadata.uid)
             self._orphans.add(node.metadata.name, Orphan(placed.pod, placed.assumed, devices))
-        self.nodes.clear(row)
-        self.devices.clear_node(row)
-        self.node_journal.mark(row)
+        self._set_node(row, None)
         return [Change(ClusterEvent(Resource.NODE, Action.DELETE), node, None)]
 
     def _apply_pod(self, pod: Pod, gone: bool) -> list[Change]:

@@ -3,12 +3,13 @@
 In: every pod that is placed on or removed from a row. Out: `Counter`s, for the plugins that look beyond one node: how
 many pods that match these selectors (or carry that affinity term) are on each row, and on all rows with the same value
 of a label. A counter costs one addition per pod that matches, however many classes share it, and lives as long as
-somebody refers to it.
+somebody refers to it. One that counts pods on a few rows has no array of its own.
 """
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from fairway.cluster.journal import Journal
 from fairway.cluster.labels import LabelColumns
+from fairway.cluster.row_counts import RowCounts
 from fairway.cluster.terms import KINDS, Kind, Term
 from fairway.model.selector import Selector
 
@@ -30,12 +32,22 @@ Requirement = tuple[frozenset[str] | None, Selector]
 class Counter:
     """How many pods of some kind are where."""
 
-    __slots__ = ("__weakref__", "_domains", "_labels", "journal", "requirements", "rows", "skip_terminating", "total")
+    __slots__ = (
+        "__weakref__",
+        "_domains",
+        "_labels",
+        "counts",
+        "is_carried",
+        "journal",
+        "requirements",
+        "skip_terminating",
+        "total",
+    )
 
     def __init__(
         self,
         labels: LabelColumns,
-        rows: NDArray[np.int32],
+        counts: RowCounts,
         requirements: tuple[Requirement, ...] = (),
         skip: bool = False,
     ) -> None:
@@ -43,9 +55,15 @@ class Counter:
         self._domains: dict[str, NDArray[np.int64]] = {}
         self.requirements = requirements
         self.skip_terminating = skip
-        self.rows = rows  # (capacity,)
-        self.total = int(rows.sum())
+        self.counts = counts  # of pods by row
+        self.total = 0
         self.journal = Journal(4096)
+        self.is_carried = True  # False for that of a term which no class has any more: it stays empty
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """How many pods are on each row: (capacity,). Never write to it."""
+        return self.counts.array()
 
     def matches(self, label_set: LabelSet) -> bool:
         """Does this counter count pods with these labels?"""
@@ -56,7 +74,7 @@ class Counter:
 
     def add(self, row: int, amount: int) -> None:
         """So many more (or fewer) pods on that row."""
-        self.rows[row] += amount
+        self.counts[row] += amount
         self.total += amount
         self.journal.mark(row)
         for key, counts in self._domains.items():
@@ -68,24 +86,30 @@ class Counter:
         counts = self._domains.get(key)
         if counts is None:
             labelled = column.ids >= 0
-            counts = np.bincount(column.ids[labelled], self.rows[labelled], len(column.values)).astype(np.int64)
+            rows = self.rows[labelled]
+            counts = np.bincount(column.ids[labelled], rows, len(column.values)).astype(np.int64)
             self._domains[key] = counts
         elif len(counts) < len(column.values):
             counts = self._domains[key] = _padded(counts, len(column.values))
+        elif len(counts) > len(column.values):  # the last node with the label is gone: there is nothing to count
+            counts = self._domains[key] = np.zeros(len(column.values), np.int64)
         return counts
 
     def lift(self, row: int, sign: int) -> None:
         """Take a row's pods out of their domains (sign -1) before its labels change, and put them back (1) after."""
-        amount = sign * int(self.rows[row])
+        amount = sign * self.counts[row]
         if amount:
             for key, counts in self._domains.items():
                 self._add_to_domain(key, counts, row, amount)
 
     def grow(self, capacity: int) -> None:
         """Make room for more rows."""
-        rows = np.zeros(capacity, np.int32)
-        rows[: len(self.rows)] = self.rows
-        self.rows = rows
+        self.counts.grow(capacity)
+
+    def retire(self) -> None:
+        """No class has the term any more: whoever reads on finds that it may stop."""
+        self.is_carried = False
+        self.journal.forget()
 
     def _add_to_domain(self, key: str, counts: NDArray[np.int64], row: int, amount: int) -> None:
         column = self._labels.column(key)
@@ -96,18 +120,32 @@ class Counter:
             counts[domain] += amount
 
 
+class TermHolder:
+    """What the classes with a term share. It ends with the last of them, readers of the counter notwithstanding."""
+
+    __slots__ = ("__weakref__", "counter")
+
+    def __init__(self, counter: Counter) -> None:
+        self.counter = counter
+
+    def __del__(self) -> None:
+        self.counter.retire()
+
+
 class Counters:
     """All counters in use."""
 
-    def __init__(self, labels: LabelColumns, pods: PodTable, capacity: int) -> None:
+    def __init__(
+        self, labels: LabelColumns, pods: PodTable, label_sets: Mapping[bytes, LabelSet], capacity: int
+    ) -> None:
         self._labels = labels
         self._pods = pods
+        self._label_sets = label_sets  # those of all classes, held weakly
         self._capacity = capacity
         self._by_labels: weakref.WeakValueDictionary[tuple[tuple[Requirement, ...], bool], Counter]
         self._by_labels = weakref.WeakValueDictionary()
-        self._by_term: dict[Kind, weakref.WeakValueDictionary[Term, Counter]]
+        self._by_term: dict[Kind, weakref.WeakValueDictionary[Term, TermHolder]]
         self._by_term = {kind: weakref.WeakValueDictionary() for kind in KINDS}
-        self._label_sets: dict[int, LabelSet] = {}
         self.terms_version = 0  # changes when a term is heard of for the first time
 
     def of_labels(self, requirements: tuple[Requirement, ...], skip_terminating: bool) -> Counter:
@@ -115,39 +153,46 @@ class Counters:
         key = (requirements, skip_terminating)
         counter = self._by_labels.get(key)
         if counter is None:
-            counter = Counter(self._labels, np.zeros(self._capacity, np.int32), requirements, skip_terminating)
-            matching = [label_set for label_set in self._label_sets.values() if counter.matches(label_set)]
+            counter = Counter(self._labels, RowCounts(self._capacity), requirements, skip_terminating)
+            known = [label_set for label_set in list(self._label_sets.values()) if label_set.is_counted]
+            matching = [label_set for label_set in known if counter.matches(label_set)]
             for label_set in matching:
-                label_set.counters.append(weakref.ref(counter))
-            counter.rows += self._pods.count_by_row(
-                [label_set.id for label_set in matching], skip_terminating, self._capacity
-            )
-            counter.total = int(counter.rows.sum())
+                label_set.add_counter(weakref.ref(counter))
+            if matching:
+                rows = self._pods.count_by_row([each.id for each in matching], skip_terminating, self._capacity)
+                counter.total = int(rows.sum())
+                counter.counts = RowCounts(self._capacity, rows)
             self._by_labels[key] = counter
         return counter
 
-    def of_term(self, kind: Kind, term: Term) -> Counter:
-        """Counts pods that carry this term. Made before the first such pod is placed."""
-        counter = self._by_term[kind].get(term)
-        if counter is None:
-            counter = Counter(self._labels, np.zeros(self._capacity, np.int32))
-            self._by_term[kind][term] = counter
+    def of_term(self, kind: Kind, term: Term) -> TermHolder:
+        """Holds the counter of pods that carry this term. Made before the first such pod is placed."""
+        holder = self._by_term[kind].get(term)
+        if holder is None:
+            holder = self._by_term[kind][term] = TermHolder(Counter(self._labels, RowCounts(self._capacity)))
             self.terms_version += 1
-        return counter
+        return holder
 
     def terms(self, kind: Kind) -> list[tuple[Term, Counter]]:
         """Every term of that kind that some class carries, with its counter."""
-        return list(self._by_term[kind].items())
+        return [(term, holder.counter) for term, holder in list(self._by_term[kind].items())]
+
+    def num_terms(self, kind: Kind) -> int:
+        """How many there are."""
+        return len(self._by_term[kind])
 
     def adopt(self, pod_class: PodClass) -> None:
         """A class was made: count pods of its label set and of its terms from now on."""
         label_set = pod_class.label_set
-        if label_set.id not in self._label_sets:
-            self._label_sets[label_set.id] = label_set
-            label_set.counters = [weakref.ref(c) for c in list(self._by_labels.values()) if c.matches(label_set)]
-        pod_class.term_counters = tuple(
+        if not label_set.is_counted:
+            label_set.is_counted = True
+            for counter in list(self._by_labels.values()):
+                if counter.matches(label_set):
+                    label_set.add_counter(weakref.ref(counter))
+        pod_class.term_holders = tuple(
             self.of_term(kind, term) for kind, terms in pod_class.terms.items() for term in terms
         )
+        pod_class.term_counters = tuple(holder.counter for holder in pod_class.term_holders)
 
     def count(self, pod_class: PodClass, row: int, amount: int, terminating: bool) -> None:
         """A pod of this class came to (1) or left (-1) that row."""
@@ -164,16 +209,15 @@ class Counters:
             counter.lift(row, sign)
 
     def grow(self, capacity: int) -> None:
-        """Make room for more rows, and drop what nobody refers to any more."""
+        """Make room for more rows."""
         self._capacity = capacity
         for counter in self.in_use():
             counter.grow(capacity)
-        for label_set in self._label_sets.values():
-            label_set.counters = [reference for reference in label_set.counters if reference() is not None]
 
     def in_use(self) -> list[Counter]:
-        """Every counter somebody refers to."""
-        return [*self._by_labels.values(), *(c for terms in self._by_term.values() for c in terms.values())]
+        """Every counter that counts: those somebody refers to, and those of terms that some class has."""
+        held = (holder.counter for terms in self._by_term.values() for holder in list(terms.values()))
+        return [*self._by_labels.values(), *held]
 
 
 def _padded(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:

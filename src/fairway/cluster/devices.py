@@ -21,6 +21,7 @@ from fairway.model.device_need import (
     GPU_INDEX,
     GPU_MODEL,
     GPU_RESOURCE,
+    MOST_DEVICES,
     WHOLE_DEVICE,
     DeviceNeed,
     pinned_devices,
@@ -167,7 +168,7 @@ class DeviceTable:
 
     def kind_of(self, need: DeviceNeed) -> int:
         """The column of `num_pods` that counts such pods."""
-        kind = self.kinds.id_of(SHARE if need.is_share else need.count)
+        kind = self.kinds.id_of(SHARE if need.is_share else min(need.count, MOST_DEVICES))
         if kind >= self.num_pods.shape[1]:
             self.num_pods = _widened(self.num_pods, (len(self.num_pods), kind + 1))
         return kind

@@ -22,8 +22,8 @@ class Journal:
     __slots__ = ("_limit", "_room", "_rows", "_start", "end")
 
     def __init__(self, limit: int = 65_536) -> None:
-        self._room = min(FIRST_ROOM, 2 * limit)
-        self._rows = np.empty(self._room, np.intp)  # (room,): what is written once is never written again
+        self._room = 0  # made with the first entry: there are journals by the thousand in which nothing happens
+        self._rows = NO_ROWS  # (room,): what is written once is never written again
         self._start = 0  # position of _rows[0]
         self._limit = limit
         self.end = 0  # position after the newest entry: where an up-to-date reader stands
@@ -42,14 +42,15 @@ class Journal:
         if len(kept) >= 2 * self._limit:
             kept = kept[len(kept) - self._limit :]
             self._start = self.end - self._limit
-        self._room = min(2 * len(kept), 2 * self._limit)
+        self._room = min(max(2 * len(kept), FIRST_ROOM), 2 * self._limit)
         self._rows = np.empty(self._room, np.intp)
         self._rows[: len(kept)] = kept
         return len(kept)
 
     def forget(self) -> None:
         """Send every reader back to the beginning, as when rows appear or their meaning changes."""
-        self._rows = np.empty(self._room, np.intp)
+        self._room = 0
+        self._rows = NO_ROWS
         self.end += 1
         self._start = self.end
 

@@ -2,7 +2,8 @@
 
 In: a pod whose class was worked out, kept with it; later another pod, or another version of it. Out: the class, if the
 two have the same spec and labels in memory and nothing else tells them apart; None if one has to look. Pods of a
-template and versions of a pod share these objects, and a key is an encoding of all of them. Called by `Cluster`.
+template and versions of a pod share these objects, and a key is an encoding of all of them. What is remembered of a
+class ends with it. Called by `Cluster`.
 """
 
 from __future__ import annotations
@@ -71,8 +72,14 @@ class KnownClasses:
             return
         if len(self._by_spec) >= MOST:
             self._by_spec.clear()
-        known = Known(spec, pod.metadata, shared_annotations(pod), weakref.ref(pod_class))
-        self._by_spec[id(spec)] = known
+        by_spec, number = self._by_spec, id(spec)
+
+        def drop(reference: weakref.ref[PodClass]) -> None:
+            known = by_spec.get(number)
+            if known is not None and known.pod_class is reference:
+                del by_spec[number]
+
+        by_spec[number] = Known(spec, pod.metadata, shared_annotations(pod), weakref.ref(pod_class, drop))
 
 
 def keeps_class(old: Pod, new: Pod) -> bool:

@@ -2,17 +2,18 @@
 
 In: the labels of a row's node, whenever it appears or changes. Out: `column(key)`, an array of value ids over rows
 (-1 where the label is absent). Columns are made when somebody first asks for a key and kept up to date from then on, so
-the thousands of keys nobody asks about cost nothing.
+the thousands of keys nobody asks about cost nothing; and only keys that some node has get one: whatever pods ask for,
+there are no more columns than keys on nodes. All other keys share one column, in which the label is absent everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableSequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.interning import Interner
+from fairway.cluster.interning import CountedInterner
 
 
 class LabelColumn:
@@ -22,35 +23,50 @@ class LabelColumn:
 
     def __init__(self, key: str, capacity: int) -> None:
         self.key = key
-        self.values: Interner[str] = Interner()
+        self.values: CountedInterner[str] = CountedInterner()
         self.ids: NDArray[np.int32] = np.full(capacity, -1, np.int32)  # (capacity,)
 
     def set(self, row: int, value: str | None) -> None:
         """Write one row; None when the node has no such label."""
-        self.ids[row] = -1 if value is None else self.values.id_of(value)
+        before = self.ids.item(row)
+        self.ids[row] = -1 if value is None else self.values.hold(value)
+        if before >= 0:
+            self.values.release(before)
 
     def truth_table(self, judge: Callable[[str], bool], absent: bool) -> NDArray[np.bool_]:
         """`judge` applied to each distinct value; the last entry, reached by id -1, is for rows without the label."""
         table = np.empty(len(self.values) + 1, bool)
-        table[:-1] = [judge(value) for value in self.values.values]
+        table[:-1] = [value is not None and judge(value) for value in self.values.values]
         table[-1] = absent
         return table
 
 
 class LabelColumns:
-    """All label columns anybody asked for."""
+    """The label columns anybody asked for, of keys that some node has."""
 
-    __slots__ = ("_capacity", "_columns", "_rows")
+    __slots__ = ("_capacity", "_columns", "_nowhere", "_num_rows", "_rows", "keys_version")
 
-    def __init__(self, rows: Sequence[Mapping[str, str] | None], capacity: int) -> None:
-        self._rows = rows  # the labels of each row, a live view kept by the node table
+    def __init__(self, rows: MutableSequence[Mapping[str, str] | None], capacity: int) -> None:
+        self._rows = rows  # the labels of each row, written here and by whoever appends rows
         self._capacity = capacity
         self._columns: dict[str, LabelColumn] = {}
+        self._nowhere = LabelColumn("", capacity)
+        self._num_rows: dict[str, int] = {}  # by key: how many rows have it
+        self.keys_version = 0  # changes when a key comes to the first node or leaves the last
+        for labels in rows:
+            for key in labels or ():
+                self._num_rows[key] = self._num_rows.get(key, 0) + 1
+
+    def __contains__(self, key: object) -> bool:
+        """Does any node have a label with that key?"""
+        return key in self._num_rows
 
     def column(self, key: str) -> LabelColumn:
         """The column of `key`, built now if nobody asked for it before."""
         column = self._columns.get(key)
         if column is None:
+            if key not in self._num_rows:
+                return self._nowhere
             column = self._columns[key] = LabelColumn(key, self._capacity)
             for row, labels in enumerate(self._rows):
                 if labels is not None and key in labels:
@@ -59,19 +75,38 @@ class LabelColumns:
 
     def set(self, row: int, labels: Mapping[str, str] | None) -> list[LabelColumn]:
         """A row's labels changed; returns the columns in which it now reads differently."""
+        before: Mapping[str, str] = self._rows[row] or {}
+        after: Mapping[str, str] = labels or {}
+        self._rows[row] = labels
+        for key in after:
+            if key not in before:
+                self._count(key, 1)
         changed = []
-        for key, column in self._columns.items():
-            value = labels.get(key) if labels is not None else None
-            before = column.ids[row]
-            column.set(row, value)
-            if column.ids[row] != before:
+        for key in (*before, *(key for key in after if key not in before)):
+            value = after.get(key)
+            if before.get(key) != value and (column := self._columns.get(key)) is not None:
+                column.set(row, value)
                 changed.append(column)
+        for key in before:
+            if key not in after:
+                self._count(key, -1)
         return changed
 
     def grow(self, capacity: int) -> None:
         """Make room for more rows."""
         self._capacity = capacity
-        for column in self._columns.values():
+        for column in (self._nowhere, *self._columns.values()):
             ids = np.full(capacity, -1, np.int32)
             ids[: len(column.ids)] = column.ids
             column.ids = ids
+
+    def _count(self, key: str, step: int) -> None:
+        number = self._num_rows.get(key, 0) + step
+        if number:
+            self._num_rows[key] = number
+            if number == step:
+                self.keys_version += 1
+        else:
+            del self._num_rows[key]
+            self._columns.pop(key, None)
+            self.keys_version += 1

@@ -7,7 +7,7 @@ the same `fairway.model` code that judges a single object; nodes then look the v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -21,7 +21,6 @@ from fairway.model.selector import (
     NodeTermMatcher,
     Requirement,
     compile_node_selector,
-    selector_from_labels,
 )
 from fairway.model.toleration import find_untolerated_taint, tolerates
 
@@ -35,14 +34,35 @@ T = TypeVar("T", bound=np.generic)
 
 
 def requirements_mask(cluster: Cluster, requirements: Iterable[Requirement], rows: Rows) -> NDArray[np.bool_] | None:
-    """Rows whose labels meet all requirements; None when there are none, that is, for every row."""
-    mask: NDArray[np.bool_] | None = None
+    """Rows whose labels meet all requirements; None when there are none, that is, for every row.
+
+    Keys that no node has are looked at first: they are met everywhere or nowhere. The verdicts on one key's values are
+    put together before rows look them up, so that the work follows the keys of nodes, not those of pods.
+    """
+    labels = cluster.nodes.labels
+    tables: dict[str, NDArray[np.bool_]] = {}
+    is_any = False
+    present = []
     for requirement in requirements:
-        column = cluster.nodes.labels.column(requirement.key)
-        table = _verdicts(column, requirement)
-        found = table[column.ids[rows]]
+        is_any = True
+        if requirement.key in labels:
+            present.append(requirement)
+        elif requirement.operator not in ("NotIn", "DoesNotExist"):
+            return np.zeros(_length(cluster, rows), bool)
+    for requirement in present:
+        verdicts = _verdicts(labels.column(requirement.key), requirement)
+        known = tables.get(requirement.key)
+        if known is None:
+            tables[requirement.key] = verdicts
+        else:
+            known &= verdicts
+    if not is_any:
+        return None
+    mask: NDArray[np.bool_] | None = None
+    for key, table in tables.items():
+        found = table[labels.column(key).ids[rows]]
         mask = found if mask is None else mask & found
-    return mask
+    return np.ones(_length(cluster, rows), bool) if mask is None else mask
 
 
 def _verdicts(column: LabelColumn, requirement: Requirement) -> NDArray[np.bool_]:
@@ -94,10 +114,26 @@ def required_node_affinity_mask(cluster: Cluster, spec: PodSpec, rows: Rows) -> 
     """Rows that satisfy the pod's nodeSelector and its required node affinity."""
     mask = None
     if spec.node_selector:
-        mask = requirements_mask(cluster, selector_from_labels(spec.node_selector).requirements, rows)
+        mask = _labels_mask(cluster, spec.node_selector, rows)
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
     if affinity is not None and affinity.required is not None:
         found = node_selector_mask(cluster, affinity.required, rows)
+        mask = found if mask is None else mask & found
+    return np.ones(_length(cluster, rows), bool) if mask is None else mask
+
+
+def _labels_mask(cluster: Cluster, wanted: Mapping[str, str], rows: Rows) -> NDArray[np.bool_]:
+    """Rows that have all of these labels; the first that no node has ends the search."""
+    labels = cluster.nodes.labels
+    if any(key not in labels for key in wanted):
+        return np.zeros(_length(cluster, rows), bool)
+    mask: NDArray[np.bool_] | None = None
+    for key, value in wanted.items():
+        column = labels.column(key)
+        number = column.values.find(value)
+        if number < 0:
+            return np.zeros(_length(cluster, rows), bool)
+        found = column.ids[rows] == number
         mask = found if mask is None else mask & found
     return np.ones(_length(cluster, rows), bool) if mask is None else mask
 
@@ -132,8 +168,12 @@ def count_untolerated(
 
 
 def _judged(cluster: Cluster, rows: Rows, dtype: type[T], judge: Callable[[tuple[Taint, ...]], int]) -> NDArray[T]:
-    verdicts: NDArray[T] = np.array([judge(taints) for taints in cluster.nodes.taint_values.values], dtype)
-    return verdicts[cluster.nodes.taint_sets[rows]]
+    values, sets = cluster.nodes.taint_values, cluster.nodes.taint_sets[rows]
+    if len(sets) < len(values):  # no more than these rows have is judged
+        own = {number: judge(values[number]) for number in set(sets.tolist())}
+        return np.array([own[number] for number in sets.tolist()], dtype)
+    verdicts: NDArray[T] = np.array([0 if taints is None else judge(taints) for taints in values.values], dtype)
+    return verdicts[sets]
 
 
 def _length(cluster: Cluster, rows: Rows) -> int:

@@ -8,22 +8,24 @@ memory column by column, as they are mostly read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster.images import ImageTable
-from fairway.cluster.interning import Interner
+from fairway.cluster.interning import CountedInterner
 from fairway.cluster.labels import LabelColumn, LabelColumns
-from fairway.model import Node, Taint
+from fairway.cluster.resource_columns import ResourceColumns
+from fairway.model import Node, Quantity, Taint
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = range(4)
 FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 """The columns every cluster has; cpu is in thousandths, everything else in whole units."""
 
 T = TypeVar("T", bound=np.generic)
+V = TypeVar("V", bound=Hashable)
 
 
 class NodeTable:
@@ -35,9 +37,10 @@ class NodeTable:
         self.row_of: dict[str, int] = {}
         self.names: list[str] = []
         self.objects: list[Node | None] = []
-        self.resources: Interner[str] = Interner(FIRST_RESOURCES)
-        self.taint_values: Interner[tuple[Taint, ...]] = Interner(((),))  # without timeAdded
-        self.feature_values: Interner[frozenset[str]] = Interner((frozenset(),))
+        self.resources = ResourceColumns(FIRST_RESOURCES)
+        self.placed_requests: Callable[[str], Iterable[tuple[int, int]]] = _nobody  # of a resource: row and amount
+        self.taint_values: CountedInterner[tuple[Taint, ...]] = CountedInterner(((),))  # without timeAdded
+        self.feature_values: CountedInterner[frozenset[str]] = CountedInterner((frozenset(),))
         self.images = ImageTable(capacity)
         self._labels: list[Mapping[str, str] | None] = []
         self.labels = LabelColumns(self._labels, capacity)
@@ -62,13 +65,29 @@ class NodeTable:
         return len(self.row_of)
 
     def resource_column(self, name: str) -> int:
-        """The column of a resource, widening the tables if it has never been heard of."""
-        column = self.resources.id_of(name)
+        """The column of a resource that somebody here wants to read, whether a node has it or not.
+
+        It is kept for good: for names in configurations and commands. What pods ask for is looked up in `resources`.
+        """
+        if self.resources.pin(name):
+            self._fill_column(name)
+        return self.resources.find(name)
+
+    def _fill_column(self, name: str) -> None:
+        """A resource got its column: write what pods that are there already ask for."""
+        column = self.resources.find(name)
         if column >= self.allocatable.shape[1]:
             wider = max(column + 1, 2 * self.allocatable.shape[1])
             self.allocatable = _widened(self.allocatable, (self.capacity, wider))
             self.requested = _widened(self.requested, (self.capacity, wider))
-        return column
+        for row, amount in self.placed_requests(name):
+            self.requested[row, column] += amount
+
+    def _release_resource(self, name: str) -> None:
+        freed = self.resources.release(name)
+        if freed >= 0:
+            self.allocatable[:, freed] = 0
+            self.requested[:, freed] = 0
 
     def claim_row(self, name: str) -> int:
         """A row for a node that is new: a dead one if there is any. The caller then calls `set`."""
@@ -90,21 +109,25 @@ class NodeTable:
 
     def set(self, row: int, node: Node) -> list[LabelColumn]:
         """Write a node into its row; returns the label columns that changed."""
+        before = _allocatable(self.objects[row])
         self.objects[row] = node
-        for name in node.status.allocatable:
-            self.resource_column(name)
         self.allocatable[row] = 0
         for name, quantity in node.status.allocatable.items():
-            column = self.resources.id_of(name)
+            if name not in before and self.resources.hold(name):
+                self._fill_column(name)
+            column = self.resources.find(name)
             self.allocatable[row, column] = quantity.milli if column == CPU else quantity.value
+        for name in before:
+            if name not in node.status.allocatable:
+                self._release_resource(name)
         if self.allocatable[row, CPU] and self.allocatable[row, MEMORY]:
             self.bare.discard(row)
         else:
             self.bare.add(row)
         self.unschedulable[row] = node.spec.unschedulable
         taints = tuple(Taint(key=taint.key, value=taint.value, effect=taint.effect) for taint in node.spec.taints)
-        self.taint_sets[row] = self.taint_values.id_of(taints)
-        self.feature_sets[row] = self.feature_values.id_of(frozenset(node.status.declared_features))
+        _exchange(self.taint_values, self.taint_sets, row, taints)
+        _exchange(self.feature_values, self.feature_sets, row, frozenset(node.status.declared_features))
         self.images.set(row, node.status.images)
         return self._relabel(row, node.metadata.labels)
 
@@ -112,13 +135,15 @@ class NodeTable:
         """The row's node is gone."""
         del self.row_of[self.names[row]]
         self.names[row] = ""
+        for name in _allocatable(self.objects[row]):
+            self._release_resource(name)
         self.objects[row] = None
         self.alive[row] = False
         self.unschedulable[row] = False
         self.allocatable[row] = 0
         self.bare.add(row)
-        self.taint_sets[row] = 0
-        self.feature_sets[row] = 0
+        _exchange(self.taint_values, self.taint_sets, row, ())
+        _exchange(self.feature_values, self.feature_sets, row, frozenset())
         self.images.set(row, ())
         self._ranks = None
         self._dead.append(row)
@@ -133,10 +158,7 @@ class NodeTable:
         return self._ranks
 
     def _relabel(self, row: int, labels: Mapping[str, str] | None) -> list[LabelColumn]:
-        if self._labels[row] == labels:
-            return []
-        self._labels[row] = labels
-        return self.labels.set(row, labels)
+        return [] if self._labels[row] == labels else self.labels.set(row, labels)
 
     def _grow(self, capacity: int) -> None:
         for name in ("alive", "unschedulable", "taint_sets", "feature_sets"):
@@ -147,6 +169,22 @@ class NodeTable:
         self.labels.grow(capacity)
         self.images.grow(capacity)
         self.capacity = capacity
+
+
+def _nobody(name: str) -> Iterable[tuple[int, int]]:
+    return ()
+
+
+def _allocatable(node: Node | None) -> Mapping[str, Quantity]:
+    return {} if node is None else node.status.allocatable
+
+
+def _exchange(values: CountedInterner[V], column: NDArray[np.int32], row: int, value: V) -> None:
+    """Write one row of a column of ids. The first value, which rows without a node have, is there for good."""
+    before = column.item(row)
+    column[row] = values.hold(value) if values.find(value) else 0
+    if before:
+        values.release(before)
 
 
 def _widened(array: NDArray[T], shape: tuple[int, ...]) -> NDArray[T]:

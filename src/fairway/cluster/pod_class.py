@@ -4,10 +4,13 @@ In: a pod. Out: its `PodClass`, with everything that follows from the pod alone 
 resource columns, host ports, claims, affinity terms, interned labels. The cycle caches its answers per class.
 What makes two pods equal is the key below: namespace, labels, annotations, spec (without the node and the devices a
 bound pod has), its controller, and, for pods resized in place, the resources in force.
+Classes and label sets end with the last pod or cache that refers to them; nothing here holds on to them, and the keys
+are digests, so that a pod of a megabyte does not leave another one behind.
 """
 
 from __future__ import annotations
 
+import hashlib
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +18,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.interning import Interner
 from fairway.cluster.nodes import PODS, NodeTable
 from fairway.cluster.terms import Kind, Term, pod_terms
 from fairway.model import Pod, Quantity
@@ -25,7 +27,7 @@ from fairway.model.requests import pod_requests, pod_scoring_requests, resident_
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairway.cluster.counters import Counter
+    from fairway.cluster.counters import Counter, TermHolder
     from fairway.model import PodSpec
 
 
@@ -39,6 +41,16 @@ OWN_PREFIX = "fairway.dev/"
 ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain, order="deterministic")
 
 
+DIGEST_BYTES = 32
+
+
+class ClassKey(NamedTuple):
+    """What makes pods equal, as a digest that nobody finds a second text for, and how long the text was."""
+
+    digest: bytes
+    size: int
+
+
 class HostPort(NamedTuple):
     """A port of the node that a pod wants for itself."""
 
@@ -50,13 +62,26 @@ class HostPort(NamedTuple):
 class LabelSet:
     """A namespace and a set of labels that some pod has, and the counters that count such pods."""
 
-    __slots__ = ("counters", "id", "labels", "namespace")
+    __slots__ = ("__weakref__", "_free_ids", "_room", "counters", "id", "is_counted", "labels", "namespace")
 
-    def __init__(self, number: int, namespace: str, labels: Mapping[str, str]) -> None:
+    def __init__(self, number: int, namespace: str, labels: Mapping[str, str], free_ids: list[int]) -> None:
         self.id = number
+        self._free_ids = free_ids  # where the number goes in the end
         self.namespace = namespace
         self.labels = labels
         self.counters: list[weakref.ref[Counter]] = []
+        self.is_counted = False  # do those counters know of it?
+        self._room = 8  # when so many are listed, those that are no more are left out
+
+    def __del__(self) -> None:
+        self._free_ids.append(self.id)
+
+    def add_counter(self, counter: weakref.ref[Counter]) -> None:
+        """One more counts such pods."""
+        if len(self.counters) >= self._room:
+            self.counters = [other for other in self.counters if other() is not None]
+            self._room = max(8, 2 * len(self.counters))
+        self.counters.append(counter)
 
 
 class PodClass:
@@ -64,13 +89,18 @@ class PodClass:
 
     __slots__ = (
         "__weakref__",
-        "amounts",
+        "_amounts",
+        "_columns",
+        "_columns_version",
+        "_missing",
+        "_nodes",
+        "_taken",
         "annotations",
         "claims",
-        "columns",
         "devices",
         "devices_problem",
         "kept",
+        "key",
         "label_set",
         "labels",
         "namespace",
@@ -82,12 +112,12 @@ class PodClass:
         "resident_memory",
         "scoring",
         "spec",
-        "taken",
         "term_counters",
+        "term_holders",
         "terms",
     )
 
-    def __init__(self, pod: Pod, label_set: LabelSet, nodes: NodeTable) -> None:
+    def __init__(self, pod: Pod, label_set: LabelSet, nodes: NodeTable, key: ClassKey) -> None:
         self.pod = pod
         self.spec: PodSpec = pod.spec
         self.namespace = pod.metadata.namespace
@@ -100,17 +130,56 @@ class PodClass:
         resident = resident_scoring_requests(pod)  # as a pod on a node counts in scoring
         self.resident_cpu = resident.get("cpu", 0)
         self.resident_memory = resident.get("memory", 0)
-        wanted = {nodes.resource_column(name): amount for name, amount in self.requests.items() if amount}
-        wanted[PODS] = 1
-        self.columns: NDArray[np.intp] = np.array(sorted(wanted), np.intp)  # (num_wanted,)
-        self.amounts = np.array([wanted[column] for column in sorted(wanted)], np.int64)  # (num_wanted,)
-        self.taken: list[tuple[int, int]] = sorted(wanted.items())  # the same: column and amount
+        self._nodes = nodes
+        self._columns_version = -1
+        self.key = key
         self.ports = host_ports(pod)
         self.claims = claim_keys(pod)
         self.devices, self.devices_problem = read_devices(pod)  # no need where what the pod says makes no sense
         self.terms: dict[Kind, tuple[Term, ...]] = pod_terms(pod)
         self.term_counters: tuple[Counter, ...] = ()
+        self.term_holders: tuple[TermHolder, ...] = ()  # those who hold the counters, one each
         self.kept: dict[Any, Any] = {}  # where plugins keep what they want to find again, keyed by themselves
+
+    @property
+    def columns(self) -> NDArray[np.intp]:  # (num_wanted,)
+        """The columns of what the pod requests, `pods` included, as far as nodes have such resources."""
+        self._find_columns()
+        return self._columns
+
+    @property
+    def amounts(self) -> NDArray[np.int64]:  # (num_wanted,)
+        """How much of each column."""
+        self._find_columns()
+        return self._amounts
+
+    @property
+    def taken(self) -> list[tuple[int, int]]:
+        """The same: column and amount."""
+        if self._columns_version != self._nodes.resources.version:
+            self._find_columns()
+        return self._taken
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Resources that the pod requests and no node has."""
+        self._find_columns()
+        return self._missing
+
+    def _find_columns(self) -> None:
+        resources = self._nodes.resources
+        if self._columns_version == resources.version:
+            return
+        self._columns_version = resources.version
+        wanted = {resources.find(name): amount for name, amount in self.requests.items() if amount}
+        self._missing: tuple[str, ...] = ()
+        if -1 in wanted:
+            del wanted[-1]
+            self._missing = tuple(name for name, amount in self.requests.items() if amount and resources.find(name) < 0)
+        wanted[PODS] = 1
+        self._columns = np.array(sorted(wanted), np.intp)
+        self._amounts = np.array([wanted[column] for column in sorted(wanted)], np.int64)
+        self._taken: list[tuple[int, int]] = sorted(wanted.items())
 
     @property
     def name(self) -> str:
@@ -119,32 +188,40 @@ class PodClass:
 
 
 class PodClasses:
-    """All classes that some pod or cache still refers to."""
+    """All classes that some pod or cache still refers to, and their label sets."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
-        self._classes: weakref.WeakValueDictionary[tuple[Any, ...], PodClass] = weakref.WeakValueDictionary()
-        self._label_ids: Interner[tuple[str, frozenset[tuple[str, str]]]] = Interner()
-        self.label_sets: list[LabelSet] = []
+        self._classes: weakref.WeakValueDictionary[ClassKey, PodClass] = weakref.WeakValueDictionary()
+        self.label_sets: weakref.WeakValueDictionary[bytes, LabelSet] = weakref.WeakValueDictionary()
+        self._free_ids: list[int] = []
+        self._num_ids = 0
         self.made = 0  # how many classes were ever made
 
-    def find(self, key: tuple[Any, ...]) -> PodClass | None:
+    def __len__(self) -> int:
+        """How many classes there are."""
+        return len(self._classes)
+
+    def find(self, key: ClassKey) -> PodClass | None:
         """The class of that key, if it is alive."""
         return self._classes.get(key)
 
-    def make(self, key: tuple[Any, ...], pod: Pod) -> PodClass:
+    def make(self, key: ClassKey, pod: Pod) -> PodClass:
         """A new class, under that key."""
-        made = PodClass(pod, self.label_set(pod.metadata.namespace, pod.metadata.labels), self._nodes)
+        made = PodClass(pod, self.label_set(pod.metadata.namespace, pod.metadata.labels), self._nodes, key)
         self._classes[key] = made
         self.made += 1
         return made
 
     def label_set(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:
-        """The interned labels; new ones are appended to `label_sets`."""
-        number = self._label_ids.id_of((namespace, frozenset(labels.items())))
-        if number == len(self.label_sets):
-            self.label_sets.append(LabelSet(number, namespace, labels))
-        return self.label_sets[number]
+        """The interned labels. Their number is free again when nobody refers to them any more."""
+        key = hashlib.blake2b(ENCODER.encode((namespace, labels)), digest_size=DIGEST_BYTES).digest()
+        found = self.label_sets.get(key)
+        if found is None:
+            number = self._free_ids.pop() if self._free_ids else self._num_ids
+            self._num_ids = max(self._num_ids, number + 1)
+            found = self.label_sets[key] = LabelSet(number, namespace, labels, self._free_ids)
+        return found
 
 
 def shared_annotations(pod: Pod, bound: bool = False) -> Mapping[str, str]:
@@ -162,7 +239,7 @@ def shared_annotations(pod: Pod, bound: bool = False) -> Mapping[str, str]:
     }
 
 
-def class_key(pod: Pod, bound: bool, apart: bool = False) -> tuple[Any, ...]:
+def class_key(pod: Pod, bound: bool, apart: bool = False) -> ClassKey:
     """Equal for pods of one class. `bound` pods' own node does not count; `apart` makes the pod a class of its own."""
     meta, spec = pod.metadata, pod.spec
     if bound and spec.node_name:
@@ -189,7 +266,18 @@ def class_key(pod: Pod, bound: bool, apart: bool = False) -> tuple[Any, ...]:
         )
     made_by = owner and (owner.api_version, owner.kind, owner.name)
     parts = (spec, meta.labels, shared_annotations(pod, bound), made_by, own, resized)
-    return meta.namespace, ENCODER.encode(parts)
+    text = ENCODER.encode((meta.namespace, *parts))
+    return ClassKey(hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest(), len(text))
+
+
+def without_place(pod: Pod) -> Pod:
+    """A bound pod as pods without a node may share its class: it must not be taken to ask for its node, or devices."""
+    if pod.spec.node_name:
+        pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=""))
+    if GPU_INDEX in pod.metadata.annotations:
+        others = {key: text for key, text in pod.metadata.annotations.items() if key != GPU_INDEX}
+        pod = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=others))
+    return pod
 
 
 def host_ports(pod: Pod) -> tuple[HostPort, ...]:

@@ -6,7 +6,7 @@ priority, terminating) from which new counters are filled without visiting pods 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,13 @@ class PodTable:
         if skip_terminating:
             mask &= ~self.terminating[used]
         return np.bincount(self.row[used][mask], minlength=num_rows).astype(np.int32)
+
+    def requests_of(self, resource: str) -> Iterator[tuple[int, int]]:
+        """Who on which row asks for how much of a resource: for one that has no column."""
+        for placed in self.by_uid.values():
+            amount = placed.pod_class.requests.get(resource)
+            if amount:
+                yield placed.row, amount
 
     def lowest_priorities(self, num_rows: int, none: int) -> NDArray[np.int64]:
         """The lowest priority among the pods of each row; `none` where there are no pods."""

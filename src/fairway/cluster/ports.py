@@ -8,11 +8,12 @@ leaving frees it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from fairway.cluster.pod_class import HostPort
 
 ANY_ADDRESS = "0.0.0.0"
+NO_ROWS: Mapping[int, set[str]] = {}
 
 
 class PortTable:
@@ -22,7 +23,7 @@ class PortTable:
 
     def __init__(self) -> None:
         self._by_row: dict[int, set[HostPort]] = {}
-        self._rows: dict[tuple[str, int], set[int]] = {}
+        self._rows: dict[tuple[str, int], dict[int, set[str]]] = {}  # protocol and number -> row -> addresses
 
     def taken(self, row: int) -> frozenset[HostPort]:
         """All ports taken on a row."""
@@ -30,22 +31,35 @@ class PortTable:
 
     def add(self, row: int, ports: Iterable[HostPort]) -> None:
         """A pod with these ports came."""
-        self.set(row, self.taken(row).union(ports))
+        taken = self._by_row.setdefault(row, set())
+        for port in ports:
+            taken.add(port)
+            self._rows.setdefault((port.protocol, port.port), {}).setdefault(row, set()).add(port.ip)
 
     def remove(self, row: int, ports: Iterable[HostPort]) -> None:
         """A pod with these ports left."""
-        self.set(row, self.taken(row).difference(ports))
+        taken = self._by_row.get(row, set())
+        for port in ports:
+            if port not in taken:
+                continue
+            taken.remove(port)
+            key = (port.protocol, port.port)
+            addresses = self._rows[key][row]
+            addresses.remove(port.ip)
+            if not addresses:
+                del self._rows[key][row]
+            if not self._rows[key]:
+                del self._rows[key]
+        if not taken:
+            self._by_row.pop(row, None)
 
     def set(self, row: int, ports: Collection[HostPort]) -> None:
         """These, and no others, are taken on the row."""
-        before = {(port.protocol, port.port) for port in self._by_row.pop(row, ())}
-        after = {(port.protocol, port.port) for port in ports}
-        for key in before - after:
-            self._rows[key].discard(row)
-        for key in after - before:
-            self._rows.setdefault(key, set()).add(row)
-        if ports:
-            self._by_row[row] = set(ports)
+        wanted = set(ports)
+        before = self.taken(row)
+        self.remove(row, before - wanted)
+        if wanted:
+            self.add(row, wanted - before)
 
     def rows_using(self, port: HostPort) -> Iterable[int]:
         """Rows on which that protocol and number is taken at any address."""
@@ -53,11 +67,10 @@ class PortTable:
 
     def conflicts(self, row: int, ports: Iterable[HostPort]) -> bool:
         """Is any of these ports taken on that row? The wildcard address collides with every address."""
-        taken = self._by_row.get(row)
-        return taken is not None and any(
-            other.port == port.port
-            and other.protocol == port.protocol
-            and (other.ip == port.ip or ANY_ADDRESS in (other.ip, port.ip))
-            for port in ports
-            for other in taken
-        )
+        if row not in self._by_row:
+            return False
+        for port in ports:
+            addresses = self._rows.get((port.protocol, port.port), NO_ROWS).get(row)
+            if addresses and (port.ip == ANY_ADDRESS or port.ip in addresses or ANY_ADDRESS in addresses):
+                return True
+        return False

@@ -87,7 +87,7 @@ class Storage:
         self._selected: dict[str, tuple[str, str]] = {}  # claim -> who assumed it, for which node
         self._claims_of_volume: dict[str, set[str]] = {}
         self._attachments_of_node: dict[str, set[str]] = {}
-        self._nodes_of_volume: dict[str, set[str]] = {}
+        self._attachments_of_volume: dict[str, set[str]] = {}
 
     # -- what happens ------------------------------------------------------------------------------------------------
 
@@ -186,7 +186,10 @@ class Storage:
         name = volume.metadata.name
         before = self.volumes.pop(name, None)
         if before is not None and (gone or volume_class(before) != volume_class(volume)):
-            self.by_class[volume_class(before)].drop(name)
+            columns = self.by_class[volume_class(before)]
+            columns.drop(name)
+            if not columns.slot_of:
+                del self.by_class[volume_class(before)]
         if before is not None and (gone or _is_newer(volume, before)):
             self._expire(self._claim_refs, name)
         if not gone:
@@ -194,8 +197,8 @@ class Storage:
             self._write(volume)
         for key in self._claims_of_volume.get(name, ()):
             self.in_use.claim_changed(key)
-        for node in self._nodes_of_volume.get(name, ()):
-            self.in_use.node_changed(node)
+        for attachment in self._attachments_of_volume.get(name, ()):
+            self.in_use.node_changed(self.attachments[attachment].spec.node_name)
         return before
 
     def _put_claim(self, claim: PersistentVolumeClaim, gone: bool) -> PersistentVolumeClaim | None:
@@ -215,13 +218,14 @@ class Storage:
         before = _put(self.attachments, name, attachment, gone)
         for old in () if before is None else (before.spec,):
             _discard(self._attachments_of_node, old.node_name, name)
+            if old.source.persistent_volume_name:
+                _discard(self._attachments_of_volume, old.source.persistent_volume_name, name)
             self.in_use.node_changed(old.node_name)
         if not gone:
             spec = attachment.spec
             self._attachments_of_node.setdefault(spec.node_name, set()).add(name)
             if spec.source.persistent_volume_name:
-                # Nodes are never taken out again: one too many is counted anew when the volume changes, no more.
-                self._nodes_of_volume.setdefault(spec.source.persistent_volume_name, set()).add(spec.node_name)
+                self._attachments_of_volume.setdefault(spec.source.persistent_volume_name, set()).add(name)
             self.in_use.node_changed(spec.node_name)
         return before
 

@@ -83,13 +83,18 @@ class Nodes:
 
     def allocatable(self, resource: str) -> NDArray[np.int64]:
         """What the nodes have of a resource (cpu in thousandths, memory in bytes)."""
-        column = self.table.resource_column(resource)  # first: it may widen the table
-        return self.table.allocatable[self.rows, column]
+        column = self.table.resources.find(resource)
+        return np.zeros(len(self), np.int64) if column < 0 else self.table.allocatable[self.rows, column]
 
     def requested(self, resource: str) -> NDArray[np.int64]:
         """What the pods on them have asked for; of `pods`, their number."""
-        column = self.table.resource_column(resource)
-        return self.table.requested[self.rows, column]
+        column = self.table.resources.find(resource)
+        if column >= 0:
+            return self.table.requested[self.rows, column]
+        amounts = np.zeros(self.table.num_rows, np.int64)  # of something that no node has
+        for row, amount in self.table.placed_requests(resource):
+            amounts[row] += amount
+        return amounts[self.rows]
 
     def free(self, resource: str) -> NDArray[np.int64]:
         """Allocatable minus requested."""

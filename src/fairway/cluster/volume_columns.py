@@ -47,14 +47,14 @@ class KeyedVolumes:
     Pairs are sorted by value and, within a value, by the size of the volume.
     """
 
-    __slots__ = ("_column_ids", "_num_known", "_pairs", "slots", "texts", "values")
+    __slots__ = ("_column_ids", "_known", "_pairs", "slots", "texts", "values")
 
     def __init__(self) -> None:
         self.texts: Interner[str] = Interner()
         self.slots = np.empty(0, np.intp)  # (num_pairs,)
         self.values = np.empty(0, np.intp)  # (num_pairs,) into texts
         self._pairs: tuple[list[int], list[int]] = ([], [])
-        self._num_known = (-1, -1)
+        self._known: tuple[object, int, int] = (None, -1, -1)
         self._column_ids = np.empty(0, np.intp)
 
     def add(self, slot: int, values: tuple[str, ...]) -> None:
@@ -70,10 +70,10 @@ class KeyedVolumes:
         self.slots, self.values = slots[order], values[order]
 
     def column_ids(self, column: LabelColumn) -> NDArray[np.intp]:
-        """The ids that the label's column has for `texts`; -1 for values that no node ever had."""
-        known = (len(column.values), len(self.texts))
-        if known != self._num_known:
-            self._num_known = known
+        """The ids that the label's column has for `texts`; -1 for values that no node has."""
+        known = (column.values, column.values.version, len(self.texts))
+        if self._known[0] is not known[0] or self._known[1:] != known[1:]:
+            self._known = known
             self._column_ids = np.array([column.values.find(text) for text in self.texts.values], np.intp)
         return self._column_ids
 
@@ -84,11 +84,11 @@ class VolumeColumns:
     def __init__(self) -> None:
         self._bound: dict[str, list[int]] = {}  # claim key -> slots that point at it
         self._refs: dict[int, ObjectReference] = {}
-        self._words: Interner[str] = Interner()
-        self._modes: Interner[str] = Interner()
         self._clear()
 
     def _clear(self) -> None:
+        self._words: Interner[str] = Interner()
+        self._modes: Interner[str] = Interner()
         self.volumes: list[PersistentVolume | None] = []  # by slot
         self.slot_of: dict[str, int] = {}
         self.columns = np.zeros(16, COLUMNS)  # (capacity,)
@@ -148,8 +148,8 @@ class VolumeColumns:
         access = self._bits(claim.spec.access_modes)
         mask: NDArray[np.bool_] = columns["free"] & (columns["units"] >= units)
         mask &= (columns["units"] > units) | (columns["nanos"] >= nanos)
-        mask &= columns["mode"] == self._words.id_of(claim.spec.volume_mode or "Filesystem")
-        mask &= columns["attributes"] == self._words.id_of(claim.spec.volume_attributes_class_name or "")
+        mask &= columns["mode"] == self._words.find(claim.spec.volume_mode or "Filesystem")
+        mask &= columns["attributes"] == self._words.find(claim.spec.volume_attributes_class_name or "")
         mask &= columns["access"] & access == access
         if claim.spec.selector is not None:
             selector = compile_selector(claim.spec.selector)

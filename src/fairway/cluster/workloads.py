@@ -58,8 +58,11 @@ class Workloads:
 
 
 def _put(kind: dict[str, dict[str, T]], item: T, gone: bool) -> T | None:
-    names = kind.setdefault(item.metadata.namespace, {})
+    namespace = item.metadata.namespace
+    names = kind.setdefault(namespace, {})
     before = names.pop(item.metadata.name, None)
     if not gone:
         names[item.metadata.name] = item
+    elif not names:
+        del kind[namespace]
     return before

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 import random  # noqa: TID251 - for seeded generators only, which draw one number faster than numpy's
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from fairway.cluster import Cluster, PodClass
 from fairway.cycle import feasibility, inspection, pod_cycle
+from fairway.cycle.answer_cache import AnswerCache
 from fairway.cycle.answers import Answers
 from fairway.cycle.config import ProfileConfig
 from fairway.cycle.decision import Decision, Outcome
@@ -27,10 +27,6 @@ from fairway.plugin import Action, ClusterEvent, Code, Hint, Plugin, Refusal, Re
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-
-ANSWERS_BYTES = 256 * 1024 * 1024
-BYTES_PER_ROW = 48
-"""What the answers of one class take per node, roughly; classes beyond the limit are forgotten, least used first."""
 
 
 class Profile:
@@ -98,7 +94,7 @@ class Profile:
         self._apart = any(plugin.per_pod for plugin in self.plugins)
         self._caching = caching
         self.diagnoses = diagnoses
-        self._answers: OrderedDict[PodClass, Answers] = OrderedDict()
+        self._answers = AnswerCache(self.plugins)
 
     def plugin(self, name: str) -> Plugin:
         """The plugin of that name; KeyError if the profile does not have it."""
@@ -120,14 +116,10 @@ class Profile:
         if not self._caching:
             pod_class.kept.clear()
             self._answers.clear()
-        answers = self._answers.get(pod_class)
+        answers = self._answers.find(pod_class)
         if answers is None:
-            answers = self._answers[pod_class] = Answers(self, pod_class)
-            limit = max(16, ANSWERS_BYTES // (BYTES_PER_ROW * self.cluster.nodes.capacity))
-            while len(self._answers) > limit:
-                self._answers.popitem(last=False)
-        else:
-            self._answers.move_to_end(pod_class)
+            answers = Answers(self, pod_class)
+            self._answers.add(pod_class, answers, self.cluster.nodes.capacity)
         answers.refresh(lazily)
         return answers
 

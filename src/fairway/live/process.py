@@ -122,10 +122,10 @@ async def open_connection(options: RunOptions, configuration: Configuration, clo
     )
 
 
-async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None) -> int:
+async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None, clock: Clock | None = None) -> int:
     """Run until a signal, or until leadership is lost; returns the exit code."""
     configuration = read_configuration(options)
-    clock = SystemClock()
+    clock = clock or SystemClock()
     stop = stop or asyncio.Event()
     metrics = SchedulerMetrics()
     async with AsyncExitStack() as stack:

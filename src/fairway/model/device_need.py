@@ -87,7 +87,7 @@ def pinned_devices(pod: Pod) -> tuple[int, ...]:
     if not text:
         return ()
     numbers = [_whole(part) for part in text.split("-")]
-    if None in numbers or len(set(numbers)) < len(numbers):
+    if len(set(numbers)) < len(numbers) or any(number is None or number >= MOST_DEVICES for number in numbers):
         return ()
     return tuple(number for number in numbers if number is not None)
 
@@ -146,7 +146,7 @@ def _completed(pod: Pod, count: int, milli: int) -> tuple[DeviceNeed | None, Pro
     pinned: tuple[int, ...] = ()
     if said.get(GPU_INDEX):
         pinned = pinned_devices(pod)
-        if len(pinned) != count or max(pinned) >= MOST_DEVICES:
+        if len(pinned) != count:
             wanted = "one device, such as 3" if count == 1 else f"{count} different devices, such as 0-1"
             return None, (GPU_INDEX, f"must name {wanted}; not {said[GPU_INDEX]!r}")
     return DeviceNeed(count, milli, models, pinned), None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
 import msgspec
 
@@ -18,6 +17,7 @@ from fairway.model.affinity import NodeSelector, NodeSelectorTerm
 from fairway.model.meta import LabelSelector
 from fairway.model.names import label_key_problem, label_value_problem
 from fairway.model.quantity import MAX_INT64, MIN_INT64
+from fairway.model.weighted_cache import WeightedCache
 
 __all__ = [
     "EVERYTHING",
@@ -154,18 +154,18 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
         (key, "In", (value,)) for key, value in selector.match_labels.items()
     ]
     lines += [(line.key, line.operator, line.values) for line in selector.match_expressions]
-    return _shared(tuple(lines)) if lines else EVERYTHING
+    return SELECTORS(tuple(lines)) if lines else EVERYTHING
 
 
 def selector_from_labels(labels: Mapping[str, str]) -> Selector:
     """Compile plain labels, all of which must match, as in a service; nothing is checked, {} is everything."""
-    return _canonical(tuple(sorted(Requirement(key, "In", (value,)) for key, value in labels.items())))
+    return CANONICAL(tuple(sorted(Requirement(key, "In", (value,)) for key, value in labels.items())))
 
 
 def compile_node_selector(selector: NodeSelector) -> NodeMatcher:
     """Compile a node selector; terms without conditions match nothing and are left out."""
     terms = (
-        _compile_term(term, f"nodeSelectorTerms[{index}]")
+        TERMS((term, f"nodeSelectorTerms[{index}]"))
         for index, term in enumerate(selector.node_selector_terms)
         if term.match_expressions or term.match_fields
     )
@@ -174,7 +174,7 @@ def compile_node_selector(selector: NodeSelector) -> NodeMatcher:
 
 def compile_node_term(term: NodeSelectorTerm) -> NodeTermMatcher:
     """Compile a single term, as preferred node affinity has them; an empty one matches nothing."""
-    return _compile_term(term, "")
+    return TERMS((term, ""))
 
 
 def check_requirement(key: str, operator: str, values: tuple[str, ...], allowed: Iterable[str]) -> str | None:
@@ -195,15 +195,18 @@ def check_requirement(key: str, operator: str, values: tuple[str, ...], allowed:
     return None
 
 
-@lru_cache(maxsize=65536)
-def _shared(lines: tuple[tuple[str, str, tuple[str, ...]], ...]) -> Selector:
+Line = tuple[str, str, tuple[str, ...]]
+MOST_WORDS = 131_072
+"""How many keys and values all compiled selectors that are remembered may have: some 50 MB at most."""
+
+
+def _compile(lines: tuple[Line, ...]) -> Selector:
     for key, operator, values in lines:
         if problem := check_requirement(key, operator, values, LABEL_OPERATORS):
             raise ValueError(f"label selector requirement on {key!r}: {problem}")
-    return _canonical(tuple(sorted({_requirement(*line) for line in lines})))
+    return CANONICAL(tuple(sorted({_requirement(*line) for line in lines})))
 
 
-@lru_cache(maxsize=65536)
 def _canonical(requirements: tuple[Requirement, ...]) -> Selector:
     return Selector(requirements) if requirements else EVERYTHING
 
@@ -212,8 +215,8 @@ def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requiremen
     return Requirement(key, operator, tuple(sorted(set(values))))
 
 
-@lru_cache(maxsize=65536)
-def _compile_term(term: NodeSelectorTerm, path: str) -> NodeTermMatcher:
+def _compile_term(key: tuple[NodeSelectorTerm, str]) -> NodeTermMatcher:
+    term, path = key
     problems: list[str] = []
     for part, lines in (("matchExpressions", term.match_expressions), ("matchFields", term.match_fields)):
         for index, line in enumerate(lines):
@@ -230,3 +233,21 @@ def _compile_term(term: NodeSelectorTerm, path: str) -> NodeTermMatcher:
         tuple(sorted({_requirement(line.key, line.operator, line.values) for line in term.match_fields})),
         tuple(problems),
     )
+
+
+def _weight_of_lines(lines: tuple[Line, ...]) -> int:
+    return 4 + sum(1 + len(values) for _, _, values in lines)
+
+
+def _weight_of_requirements(requirements: tuple[Requirement, ...]) -> int:
+    return 4 + sum(1 + len(each.values) for each in requirements)
+
+
+def _weight_of_term(key: tuple[NodeSelectorTerm, str]) -> int:
+    term = key[0]
+    return 4 + sum(1 + len(line.values) for line in (*term.match_expressions, *term.match_fields))
+
+
+CANONICAL = WeightedCache(_canonical, _weight_of_requirements, MOST_WORDS)
+SELECTORS = WeightedCache(_compile, _weight_of_lines, MOST_WORDS)
+TERMS = WeightedCache(_compile_term, _weight_of_term, MOST_WORDS)

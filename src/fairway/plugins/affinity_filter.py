@@ -72,7 +72,7 @@ class RequiredAffinity:
         self._namespace = pod.namespace  # not the class itself: it keeps this state, and should end when unused
         self._labels = pod.labels
         self._terms = pod.terms
-        self._versions = (-1, -1, -1)
+        self._versions: tuple[int, ...] = ()
         self._rebuild()
 
     # -- bringing up to date ---------------------------------------------------------------------------------------
@@ -82,8 +82,11 @@ class RequiredAffinity:
         self._versions = self._versions_now()
         self._read = 0  # how many of the terms that others carry have been looked at
         near = self._terms.get("affinity_required", ())
-        self._near_terms = tuple(meant(term, cluster.workloads) for term in near)
         self._near: dict[str, Near] = {}
+        nowhere = next((term for term in near if term.topology_key not in cluster.nodes.labels), None)
+        if nowhere is not None:
+            near = (nowhere,)  # no node will do, whatever the others say
+        self._near_terms = tuple(meant(term, cluster.workloads) for term in near)
         if near:
             # Only pods that all terms mean count, and they count for every term.
             counter = cluster.counters.of_labels(self._near_terms, skip_terminating=False)
@@ -95,8 +98,10 @@ class RequiredAffinity:
                     mask.watch(counter)
         self._matches_itself = all(is_meant(term, self._namespace, self._labels) for term in self._near_terms)
         self._apart: dict[str, Apart] = {}
-        self._apart_terms = tuple(
-            (term.topology_key, meant(term, cluster.workloads)) for term in self._terms.get("anti_required", ())
+        self._apart_terms = tuple(  # without those whose key no node has: such a domain has no pods
+            (term.topology_key, meant(term, cluster.workloads))
+            for term in self._terms.get("anti_required", ())
+            if term.topology_key in cluster.nodes.labels
         )
         for key, requirement in self._apart_terms:
             counter = cluster.counters.of_labels((requirement,), skip_terminating=False)
@@ -118,11 +123,12 @@ class RequiredAffinity:
             mask.refresh()
         for near in self._near.values():
             near.refresh()
-        return has_repelling or bool(self._near) or bool(self._apart)
+        return has_repelling or "affinity_required" in self._terms or "anti_required" in self._terms
 
-    def _versions_now(self) -> tuple[int, int, int]:
+    def _versions_now(self) -> tuple[int, ...]:
         cluster = self._cluster
-        return cluster.node_journal.end, cluster.versions.namespaces, self._carried.epoch
+        epochs = cluster.versions.namespaces, self._carried.epoch, cluster.nodes.labels.keys_version
+        return cluster.node_journal.end, *epochs
 
     def _still_stands(self) -> bool:
         now = self._versions_now()
@@ -137,7 +143,9 @@ class RequiredAffinity:
     def _read_carried(self, count: int) -> None:
         namespace_labels = self._cluster.workloads.namespace_labels(self._namespace)
         for term, counter in self._carried.since(self._read, self._labels):
-            if term.matches(self._namespace, self._labels, namespace_labels):
+            if term.topology_key in self._cluster.nodes.labels and term.matches(
+                self._namespace, self._labels, namespace_labels
+            ):
                 self._mask(self._shunned, term.topology_key).watch(counter)
         self._read = count
 
@@ -154,7 +162,7 @@ class RequiredAffinity:
         masks = self._near_masks(rows)
         masks += [mask.of_rows(rows) for mask in self._apart.values()]
         masks += [mask.of_rows(rows) for mask in self._shunned.values()]
-        return _all_of(masks)
+        return _all_of(masks) if masks else np.ones(len(self._cluster.nodes.alive[rows]), bool)
 
     def is_near(self, rows: Rows) -> NDArray[np.bool_]:
         """Rows where all pods that have to be near are; to be asked only if there are rows that do not pass."""
@@ -179,7 +187,9 @@ class RequiredAffinity:
         if "anti_required" in other.terms:
             namespace_labels = self._cluster.workloads.namespace_labels(self._namespace)
             for term in other.terms["anti_required"]:
-                if term.matches(self._namespace, self._labels, namespace_labels):
+                if term.topology_key in self._cluster.nodes.labels and term.matches(
+                    self._namespace, self._labels, namespace_labels
+                ):
                     _shift(self._mask(self._shunned, term.topology_key), row, delta)
         if self._near and all(is_meant(term, other.namespace, other.labels) for term in self._near_terms):
             for mask in self._near.values():

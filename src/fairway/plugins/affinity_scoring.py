@@ -93,6 +93,8 @@ class PreferredAffinity:
         self._scores = {}
         for terms, sign in ((own.get("affinity_preferred", ()), 1), (own.get("anti_preferred", ()), -1)):
             for term in terms:
+                if term.topology_key not in cluster.nodes.labels:
+                    continue
                 counter = cluster.counters.of_labels((meant(term, cluster.workloads),), skip_terminating=False)
                 self._watch(term.topology_key, counter, sign * term.weight)
 
@@ -100,11 +102,14 @@ class PreferredAffinity:
         namespace_labels = self._cluster.workloads.namespace_labels(self._namespace)
         for preferences, position in zip(self._preferences, self._read, strict=True):
             for term, counter in preferences.carried.since(position, self._labels):
-                if term.matches(self._namespace, self._labels, namespace_labels):
+                if term.topology_key in self._cluster.nodes.labels and term.matches(
+                    self._namespace, self._labels, namespace_labels
+                ):
                     self._watch(term.topology_key, counter, preferences.worth(term))
         self._read = counts
 
     def _watch(self, key: str, counter: Counter, weight: int) -> None:
+        """Count what a counter counts; the key is one that some node has, for others there are no domains."""
         if key not in self._scores:
             self._scores[key] = DomainScores(self._topologies.of(key, self._versions[0]))
         self._scores[key].watch(counter, weight)
@@ -112,7 +117,7 @@ class PreferredAffinity:
     def _versions_now(self) -> tuple[int, ...]:
         cluster = self._cluster
         epochs = [each.carried.epoch for each in self._preferences]
-        return cluster.node_journal.end, cluster.versions.namespaces, *epochs
+        return cluster.node_journal.end, cluster.versions.namespaces, cluster.nodes.labels.keys_version, *epochs
 
     def _still_stands(self) -> bool:
         now = self._versions_now()

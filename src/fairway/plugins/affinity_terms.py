@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from fairway.cluster.workloads import Workloads
 
 
+SLACK = 64
+"""How many terms that nobody carries any more are passed over before they are forgotten."""
+
+
 def meant(term: Term, workloads: Workloads) -> Requirement:
     """The pods that a term of an incoming pod means: in these namespaces (None: in all), with such labels.
 
@@ -56,11 +60,12 @@ class Carried:
         self.epoch = 0  # changes when entries are dropped: then everybody has to read from the start
 
     def refresh(self) -> int:
-        """Hear of new terms. Returns how many entries there are."""
-        if self._version != self._counters.terms_version:
+        """Hear of new terms, and forget those that nobody carries once they are many. Returns how many there are."""
+        num_alive = self._counters.num_terms(self._kind)
+        if self._version != self._counters.terms_version or len(self._entries) > 2 * num_alive + SLACK:
             self._version = self._counters.terms_version
             alive = self._counters.terms(self._kind)
-            if len(self._entries) > 2 * len(alive) + 64:
+            if len(self._entries) > 2 * len(alive) + SLACK:
                 self._entries.clear()
                 self._known.clear()
                 self._by_label.clear()
@@ -78,7 +83,7 @@ class Carried:
             for number in numbers[bisect_left(numbers, position) :]:
                 term, reference = self._entries[number]
                 counter = reference()
-                if counter is not None:
+                if counter is not None and counter.is_carried:
                     yield term, counter
 
     def _append(self, term: Term, counter: Counter) -> None:

@@ -20,7 +20,7 @@ from fairway.cluster.node_selection import (
 )
 from fairway.model import Node, NodeSelector, Pod, PodSpec, PreferredSchedulingTerm
 from fairway.model.scheduler_args import NodeAffinityArgs
-from fairway.model.selector import NodeMatcher, compile_node_selector, compile_node_term, selector_from_labels
+from fairway.model.selector import NodeMatcher, compile_node_selector, compile_node_term
 from fairway.plugin import (
     SKIP,
     Action,
@@ -120,7 +120,7 @@ class NodeAffinity(Plugin):
 def _matches(spec: PodSpec, node: Node) -> bool:
     """Does one node meet the pod's own requirements?"""
     labels = node.metadata.labels
-    if spec.node_selector and not selector_from_labels(spec.node_selector).matches(labels):
+    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
         return False
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
     if affinity is None or affinity.required is None:

@@ -43,7 +43,8 @@ class NodeDeclaredFeatures(Plugin):
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
         """Nodes that declare all of them."""
-        verdicts = np.array([state <= declared for declared in nodes.table.feature_values.values], bool)
+        known = nodes.table.feature_values.values
+        verdicts = np.array([declared is not None and state <= declared for declared in known], bool)
         return verdicts[nodes.table.feature_sets[nodes.rows]]
 
     def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal:

@@ -45,6 +45,7 @@ class Demand(NamedTuple):
     reasons: tuple[str, ...]  # (num_checked,)
     each: tuple[tuple[int, int], ...]  # (num_checked,): column and amount again
     arrays: tuple[tuple[int, NDArray[np.int64]], ...]  # (num_checked,): the same, each amount an array ()
+    missing: tuple[str, ...]  # the reasons for resources that no node has
 
 
 class NodeResourcesFit(Plugin):
@@ -70,10 +71,13 @@ class NodeResourcesFit(Plugin):
         reasons = tuple("Too many pods" if column == PODS else f"Insufficient {names[column]}" for column in columns)
         each = tuple(zip(columns.tolist(), amounts.tolist(), strict=True))
         arrays = tuple((column, np.array(amount, np.int64)) for column, amount in each)
-        return Demand(columns, amounts, reasons, each, arrays)
+        missing = tuple(f"Insufficient {name}" for name in pod.missing if not self._is_ignored(name))
+        return Demand(columns, amounts, reasons, each, arrays, missing)
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Demand) -> NDArray[np.bool_]:
         """Nodes with enough of everything left."""
+        if state.missing:
+            return np.zeros(len(nodes), bool)
         rows = nodes.rows
         if not isinstance(rows, slice) and len(rows) == 1:  # as after every placement of pods of one class
             row, table = rows.item(), nodes.table
@@ -96,13 +100,15 @@ class NodeResourcesFit(Plugin):
         short = (has - taken).take(state.columns, 0) < wanted  # (num_checked, num_rows)
         too_small = has.take(state.columns, 0) < wanted
         hopeless = (short & too_small & (state.columns != PODS)[:, None]).any(axis=0)  # (num_rows,)
-        # Few different combinations, told apart by a number with a bit for each shortage: word each once.
-        numbers = (1 << np.arange(len(short) + 1)) @ np.vstack((short, hopeless))
-        known: dict[int, Refusal] = {}
-        for row, number in enumerate(numbers.tolist()):
-            if number not in known:
-                known[number] = _refusal(state, short[:, row], bool(hopeless[row]))
-        return [known[number] for number in numbers.tolist()]
+        # Few different combinations, told apart by a bit for each shortage: word each once.
+        known: dict[bytes, Refusal] = {}
+        refusals = []
+        for row, bits in enumerate(np.packbits(np.vstack((short, hopeless)), axis=0).T):
+            combination = bits.tobytes()
+            if combination not in known:
+                known[combination] = _refusal(state, short[:, row], bool(hopeless[row]))
+            refusals.append(known[combination])
+        return refusals
 
     def _is_ignored(self, name: str) -> bool:
         if "/" not in name or "kubernetes.io/" in name:  # only extended resources can be left to others
@@ -209,8 +215,8 @@ class NodeResourcesFit(Plugin):
 def _refusal(state: Demand, lacking: NDArray[np.bool_], never: bool) -> Refusal:
     """The words for one combination of shortages, the number of pods first."""
     order = sorted(np.flatnonzero(lacking), key=lambda index: (state.columns[index] != PODS, index))
-    code = Code.UNRESOLVABLE if never else Code.UNSCHEDULABLE
-    return Refusal(tuple(state.reasons[index] for index in order), code)
+    code = Code.UNRESOLVABLE if never or state.missing else Code.UNSCHEDULABLE
+    return Refusal((*(state.reasons[index] for index in order), *state.missing), code)
 
 
 def _frees_something(pod: Pod, change: Change) -> bool:

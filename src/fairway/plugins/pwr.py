@@ -116,7 +116,7 @@ class PWR(Plugin):
         allocatable = nodes.of(nodes.table.allocatable[:, CPU])
         free = allocatable - nodes.of(nodes.table.requested[:, CPU])
         labels = nodes.table.labels.column(CPU_MODEL)
-        known = [_package(value) for value in labels.values.values] + [UNKNOWN_CPU]
+        known = [_package(value or "") for value in labels.values.values] + [UNKNOWN_CPU]
         kinds = nodes.of(labels.ids)
         num_cores = np.array([each.num_cores for each in known]).take(kinds, mode="wrap")
         growth = np.array([each.watts.full - each.watts.idle for each in known]).take(kinds, mode="wrap")

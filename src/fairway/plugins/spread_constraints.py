@@ -121,7 +121,7 @@ class Ground:
         everywhere = slice(0, cluster.nodes.num_rows)
         keyed = allowed = tolerated = None
         if needs_all_keys and len({topology.key for topology in topologies}) > 1:
-            keyed = np.logical_and.reduce([topology.labelled() for topology in topologies])
+            keyed = labelled_by_all(topologies)
         if has_required_node_affinity(spec) and any(each.honors_affinity for each in constraints):
             allowed = required_node_affinity_mask(cluster, spec, everywhere)
         if any(each.honors_taints for each in constraints):
@@ -132,13 +132,26 @@ class Ground:
             counted = _all_of(
                 (keyed, allowed if each.honors_affinity else None, tolerated if each.honors_taints else None)
             )
-            self.domains.append(domains if counted is None else np.where(counted, domains, topology.absent))
+            if counted is not None and not topology.is_nowhere:
+                domains = np.where(counted, domains, topology.absent)
+            self.domains.append(domains)
 
     def is_like(self, other: Ground) -> bool:
         """Would the same counts come of it?"""
         return all(map(operator.is_, self.topologies, other.topologies)) and all(
             one is two or np.array_equal(one, two) for one, two in zip(self.domains, other.domains, strict=True)
         )
+
+
+def labelled_by_all(topologies: Sequence[Topology]) -> NDArray[np.bool_]:
+    """Rows that have the labels of all topologies."""
+    nowhere = next((topology for topology in topologies if topology.is_nowhere), None)
+    if nowhere is not None:
+        return nowhere.labelled()
+    mask = topologies[0].labelled()
+    for topology in topologies[1:]:
+        mask &= topology.labelled()
+    return mask
 
 
 def _all_of(masks: Iterable[NDArray[np.bool_] | None]) -> NDArray[np.bool_] | None:

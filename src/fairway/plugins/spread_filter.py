@@ -97,6 +97,8 @@ class HardSpread:
             if counter is not None:
                 mask.watch(counter)
             self.masks.append(mask)
+            if topology.is_nowhere:
+                break  # no row passes this one, so nobody asks the constraints after it
 
     def refresh(self) -> None:
         """Take in what has been placed and removed since the last time."""
@@ -117,7 +119,8 @@ class HardSpread:
         """Of rows that do not pass: those where a missing label comes before a skew that is too large."""
         lacking = np.zeros(len(self.ground.topologies[0].ids[rows]), bool)
         undecided = ~lacking
-        for mask, topology in zip(self.masks, self.ground.topologies, strict=True):
+        for mask in self.masks:
+            topology = mask.topology
             unlabelled = topology.ids[rows] < 0
             lacking |= undecided & unlabelled
             undecided &= mask.of_rows(rows)
@@ -131,7 +134,7 @@ class HardSpread:
         """
         if other.namespace != self.namespace:
             return
-        for constraint, mask in zip(self.constraints, self.masks, strict=True):
+        for constraint, mask in zip(self.constraints, self.masks, strict=False):
             domain = mask.domains.item(row)
             if domain != mask.topology.absent and constraint.selector.matches(other.labels):
                 mask.shift(domain, delta)

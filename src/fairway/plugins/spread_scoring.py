@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.plugins.spread_constraints import HOSTNAME, Constraint, Ground, matching_pods
+from fairway.plugins.spread_constraints import HOSTNAME, Constraint, Ground, labelled_by_all, matching_pods
 from fairway.plugins.topology_domains import FEW_ROWS, DomainCounts, Source, Topologies
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class SoftConstraint:
         self.host: Source | None = None
         counter = matching_pods(counters, pod.namespace, constraint.selector)
         if counter is not None and self.is_host:
-            self.host = Source(counter, 1, len(self.topology.ids))
+            self.host = Source(counter)
         elif counter is not None:
             self.counts.watch(counter)
         # The domain a feasible node shows; nodes without the label show one of their own, or were left out before.
@@ -109,8 +109,9 @@ class ScoreTable:
             self._labelled = host.topology.labelled()  # (num_rows,)
             self._spots += self._labelled * self._stride  # level 0: no host name; level 1: no pods; ...
             if host.host is not None:
-                self._spots += self._labelled * host.host.seen * self._stride
-                self._most = int(host.host.seen.max(initial=0))
+                seen = host.host.seen.array()[:num_rows]
+                self._spots += self._labelled * seen * self._stride
+                self._most = int(seen.max(initial=0))
 
     def refresh(self) -> None:
         """Follow the pods on the rows."""
@@ -119,22 +120,24 @@ class ScoreTable:
             return
         rows = source.counter.journal.since(source.position)
         source.position = source.counter.journal.end
-        if rows is None:
-            rows = np.flatnonzero(source.counter.rows[: len(source.seen)] != source.seen)
-        if len(rows) <= FEW_ROWS:
+        if rows is not None and len(rows) <= FEW_ROWS:
             self._follow(source, rows.tolist())
             return
-        now = source.counter.rows.take(rows)
-        self._spots[rows] += (now - source.seen.take(rows)) * self._labelled.take(rows) * self._stride
-        source.seen[rows] = now
-        self._most = int(source.seen.max(initial=0))
+        num_rows = len(self._spots)
+        now, seen = source.counter.rows[:num_rows], source.seen.array()[:num_rows]
+        if rows is None:
+            rows = np.flatnonzero(now != seen)
+        changed = now.take(rows) - seen.take(rows)
+        self._spots[rows] += changed * self._labelled.take(rows) * self._stride
+        source.seen = source.counter.counts.copy()
+        self._most = int(now.max(initial=0))
 
     def _follow(self, source: Source, rows: list[int]) -> None:
-        now, seen, spots, labelled = source.counter.rows, source.seen, self._spots, self._labelled
+        now, seen, spots, labelled = source.counter.counts, source.seen, self._spots, self._labelled
         for row in rows:
-            count = now.item(row)
+            count = now[row]
             if labelled.item(row):
-                spots[row] += (count - seen.item(row)) * self._stride
+                spots[row] += (count - seen[row]) * self._stride
             seen[row] = count
             self._most = max(self._most, count)
 
@@ -181,18 +184,20 @@ class SoftSpread:
         self.ground = ground
         self.version = -1  # of the nodes it was last compared with; see `soft_spread`
         self._nodes = cluster.nodes
+        # Where no node has one of the keys, all are ignored, and nothing has to be counted.
+        is_idle = needs_all_keys and any(topology.is_nowhere for topology in ground.topologies)
         self._parts = [
             SoftConstraint(pod, constraint, ground, number, needs_all_keys, cluster.counters)
-            for number, constraint in enumerate(constraints)
+            for number, constraint in enumerate(() if is_idle else constraints)
         ]
         hosts = [part for part in self._parts if part.is_host]
         others = [part for part in self._parts if not part.is_host]
         self._table: ScoreTable | None = None
-        if len(hosts) <= 1 and len(others) <= 1:
+        if self._parts and len(hosts) <= 1 and len(others) <= 1:
             self._table = ScoreTable(next(iter(hosts), None), next(iter(others), None), cluster.nodes.num_rows)
         self._unkeyed: NDArray[np.bool_] | None = None  # (num_rows,): rows that lack a key, if that matters
         if needs_all_keys:
-            unkeyed = ~np.logical_and.reduce([topology.labelled() for topology in ground.topologies])
+            unkeyed = ~labelled_by_all(ground.topologies)
             self._unkeyed = unkeyed if unkeyed.any() else None
 
     def weigh(self, rows: Rows) -> Crowd:
@@ -215,6 +220,8 @@ class SoftSpread:
 
     def scores(self, rows: Rows, crowd: Crowd) -> NDArray[np.int64]:
         """How crowded the rows are; 0 for ignored ones."""
+        if not self._parts:
+            return np.zeros(len(self._nodes.alive[rows]), np.int64)
         scores = None
         if self._table is not None:
             host_weight = other_weight = 0.0

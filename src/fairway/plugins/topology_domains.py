@@ -9,6 +9,7 @@ All of it stands on one state of the node labels, and is made anew when they cha
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -27,11 +28,12 @@ FEW_ROWS = 24
 class Topology:
     """The cluster's rows divided by the value of one node label."""
 
-    __slots__ = ("absent", "domains", "ids", "is_single", "key", "row_of", "values")
+    __slots__ = ("__weakref__", "absent", "blank", "domains", "ids", "is_single", "key", "row_of", "version")
 
     def __init__(self, key: str, column: LabelColumn, num_rows: int) -> None:
         self.key = key
-        self.values = column.values
+        self.version = -1  # of the nodes it was last compared with
+        self.blank = column.values.find("")
         self.ids = column.ids[:num_rows].copy()  # (num_rows,); -1 without the label
         self.absent = len(column.values)  # the domain of rows without the label, one past the others
         self.domains: NDArray[np.intp] = np.where(self.ids < 0, self.absent, self.ids)  # (num_rows,)
@@ -41,35 +43,58 @@ class Topology:
         if self.is_single:
             self.row_of[self.domains] = np.arange(num_rows)
 
+    @property
+    def is_nowhere(self) -> bool:
+        """Does no node have the label?"""
+        return not self.absent
+
     def labelled(self) -> NDArray[np.bool_]:
         """Rows that have the label."""
         return self.ids >= 0
 
     def domains_with_blank(self) -> NDArray[np.intp]:
         """The same, but a missing label reads as an empty one wherever some node has an empty one."""
-        blank = self.values.find("")
-        return self.domains if blank < 0 else np.where(self.ids < 0, blank, self.domains)
+        return self.domains if self.blank < 0 else np.where(self.ids < 0, self.blank, self.domains)
+
+    def still_holds(self, column: LabelColumn, num_rows: int) -> bool:
+        """Would it be the same if it were made now?"""
+        return self.blank == column.values.find("") and np.array_equal(self.ids, column.ids[:num_rows])
+
+    def under(self, key: str) -> Topology:
+        """The same under another key, as for keys that no node has: all arrays are shared."""
+        other = Topology.__new__(Topology)
+        for name in ("absent", "blank", "domains", "ids", "is_single", "row_of", "version"):
+            setattr(other, name, getattr(self, name))
+        other.key = key
+        return other
 
 
 class Topologies:
-    """The topologies asked for. One stays the same object for as long as no row's label changes."""
+    """The topologies in use. One stays the same object for as long as no row's label changes."""
 
-    __slots__ = ("_by_key", "_nodes", "_versions")
+    __slots__ = ("_by_key", "_nodes", "_nowhere")
 
     def __init__(self, cluster: Cluster) -> None:
         self._nodes = cluster.nodes
-        self._by_key: dict[str, Topology] = {}
-        self._versions: dict[str, int] = {}
+        self._by_key: weakref.WeakValueDictionary[str, Topology] = weakref.WeakValueDictionary()
+        self._nowhere: Topology | None = None  # what those of keys that no node has share their arrays with
 
     def of(self, key: str, version: int) -> Topology:
         """The topology of a label key. `version` is that of the nodes: equal ones save a look at the labels."""
         topology = self._by_key.get(key)
-        if topology is None or self._versions[key] != version:
+        if topology is None or topology.version != version:
             column, num_rows = self._nodes.labels.column(key), self._nodes.num_rows
-            if topology is None or not np.array_equal(topology.ids, column.ids[:num_rows]):
-                topology = self._by_key[key] = Topology(key, column, num_rows)
-            self._versions[key] = version
+            if topology is None or not topology.still_holds(column, num_rows):
+                topology = self._by_key[key] = self._made(key, column, num_rows)
+            topology.version = version
         return topology
+
+    def _made(self, key: str, column: LabelColumn, num_rows: int) -> Topology:
+        if key in self._nodes.labels:
+            return Topology(key, column, num_rows)
+        if self._nowhere is None or len(self._nowhere.ids) != num_rows:
+            self._nowhere = Topology("", column, num_rows)
+        return self._nowhere.under(key)
 
 
 class Source:
@@ -77,11 +102,11 @@ class Source:
 
     __slots__ = ("counter", "position", "seen", "weight")
 
-    def __init__(self, counter: Counter, weight: int, num_rows: int) -> None:
+    def __init__(self, counter: Counter, weight: int = 1) -> None:
         self.counter = counter
         self.weight = weight
         self.position = counter.journal.end
-        self.seen = counter.rows[:num_rows].copy()  # (num_rows,)
+        self.seen = counter.counts.copy()
 
 
 class DomainCounts:
@@ -99,7 +124,7 @@ class DomainCounts:
 
     def watch(self, counter: Counter, weight: int = 1) -> None:
         """Count the pods of one more counter, `weight` times each."""
-        source = Source(counter, weight, len(self.domains))
+        source = Source(counter, weight)
         self.sources.append(source)
         self._count(source)
 
@@ -124,16 +149,17 @@ class DomainCounts:
         """Count everything again."""
         self.counts[:] = 0
         self.total = 0
+        self.sources = [source for source in self.sources if source.counter.is_carried]
         for source in self.sources:
             source.position = source.counter.journal.end
-            source.seen = source.counter.rows[: len(self.domains)].copy()
+            source.seen = source.counter.counts.copy()
             self._count(source)
 
     def _follow(self, source: Source, rows: list[int]) -> None:
-        now, seen = source.counter.rows, source.seen
+        now, seen = source.counter.counts, source.seen
         for row in rows:
-            count = now.item(row)
-            delta = count - seen.item(row)
+            count = now[row]
+            delta = count - seen[row]
             if delta:
                 seen[row] = count
                 domain = self.domains.item(row)
@@ -142,7 +168,7 @@ class DomainCounts:
 
     def _count(self, source: Source) -> None:
         if source.counter.total:
-            sums = np.bincount(self.domains, source.seen, len(self.counts)).astype(np.int64)
+            sums = source.seen.sums(self.domains, len(self.counts))
             sums[-1] = 0
             self.total += int(sums.sum())
             self.counts += sums if source.weight == 1 else sums * source.weight
@@ -156,7 +182,7 @@ class Gathered(Generic[T]):
     def __init__(self, topology: Topology, table: NDArray[T]) -> None:
         self._topology = topology
         self.table = table  # (num_domains + 1,)
-        self._values = np.zeros(len(topology.domains), table.dtype)  # (num_rows,)
+        self._values: NDArray[T] | None = None  # (num_rows,), made when somebody asks
         self._stale: list[int] | None = None  # domains whose rows are behind the table; None: all of them
 
     def touch(self, domain: int) -> None:
@@ -175,14 +201,17 @@ class Gathered(Generic[T]):
         topology, stale = self._topology, self._stale
         if not isinstance(rows, slice) and (len(rows) <= FEW_ROWS or not topology.is_single):
             return self.table.take(topology.domains.take(rows))
+        values = self._values
+        if values is None:
+            values = self._values = np.zeros(len(topology.domains), self.table.dtype)
         if stale is None or (stale and not topology.is_single):
-            self.table.take(topology.domains, out=self._values, mode="clip")
+            self.table.take(topology.domains, out=values, mode="clip")
             self._stale = []
         elif stale:
             for domain in stale:
-                self._values[topology.row_of[domain]] = self.table[domain]
+                values[topology.row_of[domain]] = self.table[domain]
             stale.clear()
-        return self._values if isinstance(rows, slice) else self._values.take(rows)
+        return values if isinstance(rows, slice) else values.take(rows)
 
 
 class DomainScores(DomainCounts):

@@ -97,16 +97,18 @@ class Memory:
         for aspect in Aspect:
             if before[aspect] != after[aspect]:
                 self.changed |= aspect
-        rows = {
-            row
+        marked = [
+            journal.since(before[aspect])
             for journal, aspect in ((cluster.node_journal, Aspect.NODE), (cluster.pod_journal, Aspect.PODS))
-            if (found := journal.since(before[aspect])) is not None
-            for row in found.tolist()
-        }
+        ]
+        is_known = not any(rows is None for rows in marked)  # else any row may have changed
+        rows = {row for found in marked if found is not None for row in found.tolist()}
+        if not is_known:
+            rows = set(cluster.nodes.row_of.values())
         self.touched = {cluster.nodes.names[row] for row in rows if cluster.nodes.alive[row]}
         affected = bool(plugin.reads & self.changed)
         has_rows = not self.changed & ~(Aspect.NODE | Aspect.PODS)
-        if affected and (plugin.locality is Locality.CLUSTER or not has_rows):
+        if not is_known or (affected and (plugin.locality is Locality.CLUSTER or not has_rows)):
             interview.prepare()
             self.answers = interview.answers()
         else:

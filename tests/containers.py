@@ -1,0 +1,66 @@
+"""Everything that an object holds, counted: a standing defence against memory that only grows.
+
+In: the root of what a process keeps, such as a scheduler. Out: `sizes(root)`, by "Class.attribute" how many entries its
+containers have in all, wherever objects of the class are found; arrays count with their bytes, and `array_bytes(root)`
+counts these alone. What pods and nodes are made of is not looked into. A test takes sizes, lets things come and go, and
+takes them again.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections import Counter, deque
+from typing import Any
+
+import msgspec
+import numpy as np
+
+CONTAINERS = (dict, list, tuple, set, frozenset, deque, weakref.WeakValueDictionary, weakref.WeakSet)
+
+
+def sizes(root: object) -> Counter[str]:
+    """Entries by "Class.attribute"."""
+    return _walk(root)[0]
+
+
+def array_bytes(root: object) -> int:
+    """What all arrays take."""
+    return _walk(root)[1]
+
+
+def _walk(root: object) -> tuple[Counter[str], int]:
+    gc.collect()
+    in_arrays = 0
+    found: Counter[str] = Counter()
+    seen: set[int] = set()
+    waiting: list[tuple[str, Any]] = [("", root)]
+    while waiting:
+        name, thing = waiting.pop()
+        if id(thing) in seen or _is_plain(thing):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, np.ndarray):
+            found[name] += thing.nbytes
+            in_arrays += thing.nbytes
+        elif isinstance(thing, CONTAINERS):
+            found[name] += len(thing)
+            values = list(thing.values()) if isinstance(thing, dict | weakref.WeakValueDictionary) else list(thing)
+            keys = list(thing) if isinstance(thing, dict | weakref.WeakValueDictionary) else []
+            waiting += [(name, value) for value in (*keys, *values)]
+        elif type(thing).__module__.startswith("fairway."):
+            waiting += [(f"{type(thing).__name__}.{name}", value) for name, value in _attributes(thing)]
+    return found, in_arrays
+
+
+def _is_plain(thing: object) -> bool:
+    """Is it a value, or something that belongs to the program and not to what it keeps?"""
+    if isinstance(thing, msgspec.Struct):
+        return True
+    return thing is None or isinstance(thing, str | bytes | int | float | type) or callable(thing)
+
+
+def _attributes(thing: Any) -> list[tuple[str, Any]]:
+    names = [name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ()) if name != "__weakref__"]
+    names += vars(thing) if hasattr(thing, "__dict__") else ()
+    return [(name, getattr(thing, name)) for name in names if hasattr(thing, name)]

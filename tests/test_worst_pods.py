@@ -1,0 +1,65 @@
+"""The worst pods that an API server accepts: they are decided upon, and what is kept follows what they say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fairway.cluster import Event, Verb
+from fairway.cycle import Outcome
+from fairway.model import decode_object
+from fairway.testing import node, pod
+from tests.containers import array_bytes, sizes
+from tests.test_scheduler import scheduler
+from tests.worst_pods import WORST
+
+NUM_NODES = 600
+FIT_NOWHERE = ("selector_keys", "affinity_terms", "resources", "spread_constraints", "claims")
+COLUMNS = ("LabelColumns._columns", "LabelColumns._num_rows", "NodeTable.allocatable", "NodeTable.requested")
+
+
+@pytest.mark.parametrize("kind", WORST)
+def test_what_is_kept_follows_what_the_pod_says(kind: str) -> None:
+    made = scheduler(*(node(f"n{number}", zone=f"z{number % 3}") for number in range(NUM_NODES)))
+    made.observe(Event(Verb.ADDED, pod("first", labels={"app": "web"}, spread="zone", anti_affinity="node")))
+    made.run_until_idle()
+    before, bytes_before = sizes(made), array_bytes(made)
+    size = 0
+    for tag in ("a", "b"):
+        data = WORST[kind](tag)
+        data["metadata"] |= {"name": tag, "uid": tag}
+        text = json.dumps(data).encode()
+        size += len(text)
+        made.observe(Event(Verb.ADDED, decode_object(text)))
+        (decision,) = made.run_until_idle()
+        expected = Outcome.UNSCHEDULABLE if kind in FIT_NOWHERE else Outcome.SCHEDULED
+        assert decision.outcome is expected
+    after = sizes(made)
+    for name in COLUMNS:
+        assert after[name] <= before[name] + 2, name  # somebody may have asked for another label that nodes have
+    assert array_bytes(made) - bytes_before < 4 * size
+    made.observe(Event(Verb.ADDED, pod("next", labels={"app": "web"})))
+    assert [decision.outcome for decision in made.run_until_idle()] == [Outcome.SCHEDULED]
+
+
+def test_a_resource_that_no_node_has_is_named_with_the_others() -> None:
+    made = scheduler(node("n", cpu=1), node("m", cpu=1))
+    wanted = {f"example.com/r{number:02}": 1 for number in range(80)}
+    made.observe(Event(Verb.ADDED, pod("p", cpu=2, requests=wanted)))
+    (decision,) = made.run_until_idle()
+    assert decision.diagnosis is not None
+    counts = decision.diagnosis.reason_counts()
+    assert counts == dict.fromkeys(["Insufficient cpu", *(f"Insufficient {name}" for name in wanted)], 2)
+    assert "Preemption is not helpful" in decision.message
+
+
+def test_shortages_beyond_sixty_four_are_told_apart() -> None:
+    names = [f"example.com/r{number:02}" for number in range(80)]
+    first = node("n", resources=dict.fromkeys(names, 1))
+    second = node("m", resources={**dict.fromkeys(names, 1), names[70]: 5})
+    made = scheduler(first, second)
+    made.observe(Event(Verb.ADDED, pod("p", requests={**dict.fromkeys(names, 1), names[70]: 2, names[75]: 2})))
+    (decision,) = made.run_until_idle()
+    assert decision.diagnosis is not None
+    assert decision.diagnosis.reason_counts() == {f"Insufficient {names[70]}": 1, f"Insufficient {names[75]}": 2}
