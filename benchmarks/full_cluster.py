@@ -6,8 +6,8 @@ pods of new classes are decided about, so that caches count too. Called by `run.
 
 import sys
 
-from fairway.cli.bench_measure import peak_mib
-from fairway.cli.bench_workloads import bound_pods, make_workload
+from fairway.bench.measurement import peak_mib
+from fairway.bench.workloads import bound_pods, make_workload
 from fairway.cluster import Cluster, Event, Verb
 from fairway.cycle import Outcome, Profile, default_configuration
 from fairway.model import Pod, decode_object

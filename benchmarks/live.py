@@ -31,7 +31,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the control plane is the tests'
 
-from fairway.cli.bench_workloads import make_workload
+from fairway.bench.workloads import make_workload
 from tests.kube.control_plane import ControlPlane
 from tests.kube.processes import Program, wait_until
 

@@ -13,9 +13,9 @@ import tempfile
 from time import process_time
 
 from fairway.cluster import TypicalPods
-from fairway.sim.gpu_policies import policy_profile
-from fairway.sim.openb_data import OpenbData, OrderedWorkload
-from fairway.sim.order_only import run_in_order
+from fairway.experiments.gpu_policies import policy_profile
+from fairway.experiments.openb_data import OpenbData, OrderedWorkload
+from fairway.experiments.ordered_cluster import run_in_order
 from fairway.trace.openb_lookalike import write_lookalike
 
 FLOORS = {"FGD": 8.0, "BestFit": 4.0, "GpuPacking": 4.0, "GpuClustering": 4.0, "DotProd": 4.0, "Random": 4.0}

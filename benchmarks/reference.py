@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the reference program is built by the tests
 
-from fairway.cli.bench_workloads import make_workload
+from fairway.bench.workloads import make_workload
 from tests.kube.reference import time_reference
 from tests.kube.workloads import case_of
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from fairway.cli.bench_measure import peak_mib
+from fairway.bench.measurement import peak_mib
 from fairway.sim.scenario import decode_scenario
 from fairway.sim.simulate import Standing, simulate
 

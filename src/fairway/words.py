@@ -1,8 +1,9 @@
-"""Words for people: text from elsewhere made fit to be shown.
+"""Words for people: numbers, amounts, clocks, and text from elsewhere made fit to be shown.
 
-In: text that somebody else wrote (names, labels, messages, whatever a file or a cluster holds). Out: the same text, in
-which nothing can move the cursor, hide, or turn around what stands beside it, or be taken for a formula. The lowest
-room: everybody may use it, and it uses nothing.
+In: the integers that the engine counts with (cpu in thousandths, everything else in whole units), seconds, and text
+that somebody else wrote (names, labels, messages, whatever a file or a cluster holds). Out: `10 000`, `500m`, `16Gi`,
+`00:14:09`; and the same text, in which nothing can move the cursor, hide, turn around what stands beside it, or be
+taken for a formula. The lowest room: everybody may use it, and it uses nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["safe_cell", "visible"]
+__all__ = [
+    "amount_text",
+    "amount_texts",
+    "clock_text",
+    "count_text",
+    "nodes_text",
+    "plugin_text",
+    "pods_text",
+    "safe_cell",
+    "visible",
+]
 
 UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and the end of a line
@@ -35,3 +46,62 @@ def safe_cell(text: str) -> str:
 
 def _written_out(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+MANY_MILLI = 100_000
+"""From so many thousandths of a CPU on, whole ones are easier to read."""
+
+UNITS: Final = [(f"{letter}i", 1024**power) for power, letter in reversed(list(enumerate("KMGTPE", 1)))]
+
+
+def count_text(number: int) -> str:
+    """10000 as 10 000."""
+    return f"{number:,}".replace(",", " ")
+
+
+def nodes_text(number: int) -> str:
+    """1 node, 2 nodes."""
+    return f"{count_text(number)} node{'' if number == 1 else 's'}"
+
+
+def pods_text(number: int) -> str:
+    """1 pod, 2 pods."""
+    return f"{count_text(number)} pod{'' if number == 1 else 's'}"
+
+
+def plugin_text(name: str) -> str:
+    """A plugin's name without the module it is in: `green:PreferGreen` is PreferGreen."""
+    return name.rpartition(":")[2]
+
+
+def amount_text(resource: str, amount: int) -> str:
+    """An amount in the unit it is written in; never rounded up."""
+    if resource == "cpu":
+        if amount % 1000 == 0 or abs(amount) < MANY_MILLI:
+            return count_text(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+        sign, size = ("-", -amount) if amount < 0 else ("", amount)
+        return f"{sign}{count_text(size // 1000)}.{size % 1000:03}".rstrip("0")
+    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
+        sign, size = ("-", -amount) if amount < 0 else ("", amount)
+        for unit, factor in UNITS:
+            if size >= factor:
+                hundredths = size * 100 // factor
+                return f"{sign}{hundredths // 100}{f'.{hundredths % 100:02}'.rstrip('0').rstrip('.')}{unit}"
+    return count_text(amount)
+
+
+def amount_texts(resource: str, *amounts: int) -> tuple[str, ...]:
+    """Several amounts of one resource; exact when they could not be told apart otherwise."""
+    texts = tuple(amount_text(resource, amount) for amount in amounts)
+    if len(set(texts)) < len(set(amounts)):
+        return tuple(map(count_text, amounts))
+    return texts
+
+
+def clock_text(seconds: float) -> str:
+    """Virtual time as a clock shows it: 00:14:09, or 2d 03:00:00."""
+    days, rest = divmod(int(seconds), 86_400)
+    clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
+    return f"{days}d {clock}" if days else clock

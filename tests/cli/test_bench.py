@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from fairway.bench.measurement import Measurement, measure, median_of
+from fairway.bench.workloads import HOSTNAME, MIXES, ZONE, ZONES, make_workload
 from fairway.cli.bench import MIX_NAMES
-from fairway.cli.bench_measure import Measurement, measure, median_of
-from fairway.cli.bench_workloads import HOSTNAME, MIXES, ZONE, ZONES, make_workload
 from fairway.cli.main import main
 
 KEYS = {"pods_per_second", "p50_ms", "p99_ms", "max_ms", "peak_mib", "scheduled", "failed"}

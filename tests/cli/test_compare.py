@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-import click
 import pytest
 
-from fairway.cli.compare_gate import Gate, parse_gate, tripped
-from fairway.cli.compare_metrics import Policy, compare_policies
-from fairway.cli.compare_text import comparison_lines, delta_text
 from fairway.cli.main import main
+from fairway.compare.gate import Gate, GateError, parse_gate, tripped
+from fairway.compare.metrics import Policy, compare_policies
+from fairway.compare.text import comparison_lines, delta_text
+from fairway.model import UserError
 from fairway.record import Run, first_difference
 from fairway.sim.simulate import simulate
 from tests.cli.scenario_files import small_scenario
@@ -169,8 +169,9 @@ def test_conditions_are_read(text: str, gate: Gate) -> None:
     ],
 )
 def test_conditions_that_make_no_sense(text: str, words: str) -> None:
-    with pytest.raises(click.UsageError, match=re.escape(words)):
+    with pytest.raises(GateError, match=re.escape(words)):
         parse_gate(text)
+    assert main(["compare", "x.duckdb", "--fail-if", text]) == 2
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_conditions_trip(text: str, base: float, other: float, is_tripped: bool)
 
 def test_a_condition_without_a_value_is_a_failure_and_short_names_are_known() -> None:
     comparison = compare_policies(policies({"utilisation_nvidia.com/gpu": 0.5}, {"utilisation_nvidia.com/gpu": 0.7}))
-    with pytest.raises(click.ClickException, match="cannot be judged"):
+    with pytest.raises(UserError, match="cannot be judged"):
         tripped(parse_gate("wait_p95>+5%"), comparison)
     assert tripped(parse_gate("utilisation_gpu>+10%"), comparison)
 

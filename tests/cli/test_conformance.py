@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fairway.cli.corpus import CaseLine
-from fairway.cli.corpus_run import check_line
 from fairway.cli.main import main
+from fairway.conformance.corpus import CaseLine
+from fairway.conformance.corpus_run import check_line
 from fairway.plugin import Nodes, Plugin, PodClass
 
 CORPUS = Path(__file__).parent.parent / "conformance" / "corpus"

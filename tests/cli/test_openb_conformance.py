@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from fairway.cli.main import main
-from fairway.sim.gpu_policies import policy_profile
-from fairway.sim.openb_data import OpenbData
-from fairway.sim.order_only import OrderRun, run_in_order
-from tests.sim.lookalike_runs import recorded_lookalike
+from fairway.experiments.gpu_policies import policy_profile
+from fairway.experiments.openb_data import OpenbData
+from fairway.experiments.ordered_cluster import OrderRun, run_in_order
+from tests.experiments.lookalike_runs import recorded_lookalike
 
 LOADS = list(map(str, range(131)))
 RUNS = (("default", "FGD", 42), ("default", "BestFit", 43), ("gpuspec33", "FGD", 42))

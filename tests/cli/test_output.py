@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from fairway.cli.amounts import amount_text
 from fairway.cli.output import FORMATS, Column, emit, is_structured, plain_table, progress
+from fairway.words import amount_text
 
 COLUMNS = (
     Column("name", "NAME"),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fairway.cli.corpus import CaseLine, case_name, read_lines
-from fairway.cli.corpus_run import check_line
+from fairway.conformance.corpus import CaseLine, case_name, read_lines
+from fairway.conformance.corpus_run import check_line
 
 CORPUS = Path(__file__).parent / "corpus"
 LINES = list(read_lines([CORPUS]))

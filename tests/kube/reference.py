@@ -23,9 +23,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from fairway.cli.corpus import CaseLine, raw_case, read_lines
-from fairway.cli.corpus_difference import Difference, differences
-from fairway.cli.corpus_run import check_line
+from fairway.conformance.corpus import CaseLine, raw_case, read_lines
+from fairway.conformance.corpus_run import check_line
+from fairway.conformance.difference import Difference, differences
 from tests.kube.build import build_reference
 
 __all__ = ["Disagreement", "disagreements", "relabelled", "time_reference"]

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairway.cli.bench_workloads import make_workload
-from fairway.cli.corpus import CaseLine, raw_case, read_lines
-from fairway.cli.corpus_run import check_line
+from fairway.bench.workloads import make_workload
+from fairway.conformance.corpus import CaseLine, raw_case, read_lines
+from fairway.conformance.corpus_run import check_line
 from tests.kube.reference import CORPUS, disagreements, main, relabelled, time_reference
 from tests.kube.workloads import case_of
 

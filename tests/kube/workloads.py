@@ -1,6 +1,6 @@
 """A made-up workload as a case of a corpus, so that the reference and Fairway are given the very same input.
 
-In: what `fairway.cli.bench_workloads` makes up. Out: one line of JSON. Used by the tests of the reference and by
+In: what `fairway.bench.workloads` makes up. Out: one line of JSON. Used by the tests of the reference and by
 `benchmarks/reference.py`.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairway.cli.bench_workloads import Workload
+from fairway.bench.workloads import Workload
 
 __all__ = ["case_of"]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fairway.cluster import TypicalPods
+from fairway.experiments.gpu_policies import policy_profile
+from fairway.experiments.openb_data import OpenbData
+from fairway.experiments.ordered_cluster import OrderedCluster
 from fairway.sim.defragment import PerNode, choose_victims, defragment, num_to_evict
-from fairway.sim.gpu_policies import policy_profile
-from fairway.sim.openb_data import OpenbData
-from fairway.sim.order_only import OrderedCluster
 from fairway.trace.openb_lookalike import write_lookalike
 
 

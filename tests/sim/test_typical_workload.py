@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from fairway.cluster import TypicalPods
+from fairway.experiments.openb_data import OpenbData
 from fairway.model.device_need import GPU_MILLI
 from fairway.record import NullWriter
-from fairway.sim.openb_data import OpenbData
 from fairway.sim.scenario import decode_scenario
 from fairway.sim.simulation import Simulation
 from fairway.sim.typical_workload import typical_of

@@ -1,7 +1,7 @@
 """`fairway bench`: how fast are decisions, and how much memory do they take?
 
-In: a size and a mix of pods to make up (`bench_workloads`), or cases of a corpus file. Out: pods a second, latency,
-memory, and the time to decode and load, measured by `bench_measure`: the median of several runs.
+In: a size and a mix of pods to make up (`bench.workloads`), or cases of a corpus file. Out: pods a second, latency,
+memory, and the time to decode and load, measured by `bench.measurement`: the median of several runs.
 The floors that must not be gone below are in `benchmarks/run.py`.
 """
 
@@ -17,7 +17,7 @@ from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.output import Column, emit, output_option, progress
 
 if TYPE_CHECKING:
-    from fairway.cli.bench_measure import Measurement
+    from fairway.bench.measurement import Measurement
     from fairway.cycle import Sampling
 
 __all__ = ["bench"]
@@ -124,8 +124,8 @@ def bench(
 
 
 def _bench_mix(nodes: int, pods: int, mix: str, sampling: str, repeat: int, seed: int) -> dict[str, Any]:
-    from fairway.cli.bench_measure import measure
-    from fairway.cli.bench_workloads import make_workload
+    from fairway.bench.measurement import measure
+    from fairway.bench.workloads import make_workload
 
     workload = make_workload(nodes, pods, mix, seed)
 
@@ -138,8 +138,8 @@ def _bench_mix(nodes: int, pods: int, mix: str, sampling: str, repeat: int, seed
 def _bench_file(
     path: str, wanted: tuple[str, ...], sampling: str, repeat: int, seed: int
 ) -> list[tuple[str, dict[str, Any]]]:
-    from fairway.cli.bench_measure import measure
-    from fairway.cli.corpus import RawCase, raw_case, read_lines
+    from fairway.bench.measurement import measure
+    from fairway.conformance.corpus import RawCase, raw_case, read_lines
 
     lines = list(read_lines([path]))
     cases = [raw_case(line) for line in lines]
@@ -171,7 +171,7 @@ def _bench_file(
 
 
 def _repeat(name: str, run: Callable[[Callable[[float], None]], Measurement], pods: int, repeat: int) -> dict[str, Any]:
-    from fairway.cli.bench_measure import median_of
+    from fairway.bench.measurement import median_of
 
     with progress(name, pods * repeat) as advance:
         return median_of([run(advance) for _ in range(repeat)]).values()

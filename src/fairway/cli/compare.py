@@ -19,12 +19,12 @@ from fairway.cli.compare_options import change_options
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.main import NO, CommandError
 from fairway.cli.order_options import Wanted, is_order_scenario, order_options, refuse_order_options, refuse_others
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress, say
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, paint, progress, say
 
 if TYPE_CHECKING:
-    from fairway.cli.compare_gate import Gate
-    from fairway.cli.compare_jobs import Finished
-    from fairway.cli.compare_metrics import Comparison, Policy
+    from fairway.compare.gate import Gate
+    from fairway.compare.metrics import Comparison, Policy
+    from fairway.compare.simulations import Finished
 
 __all__ = ["compare", "show_comparison"]
 
@@ -74,7 +74,7 @@ def compare(
     **changes: Any,
 ) -> int:
     """Compare policies; see HELP."""
-    from fairway.cli.compare_gate import parse_gate
+    from fairway.compare.gate import GateError, parse_gate
 
     if html is not None and not Path(html).parent.is_dir():
         raise CommandError(f"--html {html}: there is no directory {Path(html).parent}", "make it, or name another")
@@ -85,7 +85,10 @@ def compare(
 
         return compare_in_order(sources[0], wanted)
     refuse_order_options(wanted)
-    gates = [parse_gate(text) for text in conditions]
+    try:
+        gates = [parse_gate(text) for text in conditions]
+    except GateError as error:
+        raise click.UsageError(str(error)) from error
     if len(sources) > 1 or _is_run(sources[0]):
         of_scenario = {**changes, "profile": profiles, "seeds": seeds, "save": save, "jobs": jobs}
         for name, value in of_scenario.items():
@@ -108,9 +111,11 @@ def _run(
     *,
     is_kept: bool,
 ) -> list[Finished]:
-    from fairway.cli.compare_jobs import Job, run_jobs
-    from fairway.cli.compare_options import num_cpus, read_scenario, run_path, with_policies
+    from fairway.cli.compare_options import read_scenario, run_path, with_policies
     from fairway.cli.sim import check_place, tell_problems
+    from fairway.cli.simulation_bar import run_with_bar
+    from fairway.compare.simulations import Job
+    from fairway.pool import num_cpus
 
     scenario = read_scenario(source, **changes)
     scenario, names = with_policies(scenario, profiles or scenario.profile_names)
@@ -121,18 +126,19 @@ def _run(
         for name in names
     ]
     check_place([job.path for job in todo])
-    finished = run_jobs(todo, jobs or num_cpus(), is_kept=is_kept)
+    finished = run_with_bar(todo, jobs or num_cpus(), is_kept=is_kept)
     tell_problems(finished)
     if scenario.spec.defragment is not None:
-        from fairway.cli.defragmentations import tell_defragmentations
+        from fairway.compare.defragmentations import step_lines
 
-        tell_defragmentations(finished)
+        for line in step_lines(finished):
+            narrate(f"note: {line}")
     return finished
 
 
 def policies_of(finished: Sequence[Finished]) -> list[Policy]:
     """Runs by policy, in the order in which policies come."""
-    from fairway.cli.compare_metrics import Policy
+    from fairway.compare.metrics import Policy
 
     names = dict.fromkeys(one.profile for one in finished)
     return [
@@ -155,8 +161,8 @@ def _is_run(path: str) -> bool:
 
 def _read_policies(paths: Sequence[str]) -> list[Policy]:
     """Runs with the same policy and different seeds are one column; otherwise each is one, named after its file."""
-    from fairway.cli.compare_metrics import Policy
     from fairway.cli.run_options import tell_gaps
+    from fairway.compare.metrics import Policy
     from fairway.record import Run
 
     opened = []
@@ -191,21 +197,24 @@ def show_comparison(finished: Sequence[Finished], output: str, *, is_kept: bool)
 
 
 def _compare(policies: Sequence[Policy], gates: Sequence[Gate], html: str | None, output: str, *, is_kept: bool) -> int:
-    from fairway.cli.compare_difference import partings
-    from fairway.cli.compare_gate import tripped
-    from fairway.cli.compare_metrics import compare_policies
-    from fairway.cli.compare_text import comparison_document, comparison_lines, shown_rows
+    from fairway.compare.gate import GateError, tripped
+    from fairway.compare.metrics import compare_policies
+    from fairway.compare.partings import partings
+    from fairway.compare.text import comparison_document, comparison_lines, shown_rows
 
     comparison = compare_policies(policies)
     parted = partings(comparison)
-    failures = [sentence for gate in gates for sentence in tripped(gate, comparison)]
+    try:
+        failures = [sentence for gate in gates for sentence in tripped(gate, comparison)]
+    except GateError as error:
+        raise click.UsageError(str(error)) from error
     if html is not None:
-        from fairway.cli.compare_report import report_html
+        from fairway.compare.report import report_html
 
         Path(html).write_text(report_html(comparison, parted, failures), encoding="utf-8")
     if output in ("table", "wide"):
-        for line in comparison_lines(comparison, shown_rows(comparison, everything=output == "wide")):
-            say(line)
+        for line in comparison_lines(comparison, shown_rows(comparison, everything=output == "wide"), paint):
+            click.echo(line)  # it is made visible already, but for the colours
         for parting in parted:
             hint = ""
             if parting.pod is not None and is_kept and parting.seed is not None:

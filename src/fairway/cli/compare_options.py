@@ -19,7 +19,7 @@ from fairway.cli.plugin_options import allow_plugins_option
 if TYPE_CHECKING:
     from fairway.sim.scenario import Scenario
 
-__all__ = ["change_options", "change_words", "num_cpus", "read_scenario", "run_path", "with_policies"]
+__all__ = ["change_options", "change_words", "read_scenario", "run_path", "with_policies"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -153,8 +153,3 @@ def run_path(save: str, profile: str, seed: int | None) -> str:
     stem, suffix = os.path.splitext(save)  # noqa: PTH122 - the folder stays as it was written
     words = [profile] if seed is None else [profile, f"seed{seed}"]
     return "-".join([stem, *words]) + suffix
-
-
-def num_cpus() -> int:
-    """How many processes may really run at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

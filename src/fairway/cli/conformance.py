@@ -8,20 +8,19 @@ policies are checked instead, by `openb_conformance`.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.main import NO, CommandError
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress, say
 
 if TYPE_CHECKING:
-    from fairway.cli.corpus import CaseLine
-    from fairway.cli.corpus_run import CaseResult
+    from fairway.conformance.corpus import CaseLine
+    from fairway.conformance.corpus_run import CaseResult
 
 __all__ = ["conformance"]
 
@@ -31,7 +30,6 @@ COLUMNS: Final = (
     Column("pods", "PODS", right=True),
     Column("mismatches", "MISMATCHES", right=True),
 )
-NO: Final = 3
 
 HELP = """\b
 Examples:
@@ -110,7 +108,7 @@ def conformance(
 
 
 def _lines(corpus: Sequence[str], wanted: Sequence[str]) -> list[CaseLine]:
-    from fairway.cli.corpus import case_name, read_lines
+    from fairway.conformance.corpus import case_name, read_lines
 
     lines = list(read_lines(corpus))
     if wanted:
@@ -126,22 +124,18 @@ def _lines(corpus: Sequence[str], wanted: Sequence[str]) -> list[CaseLine]:
 
 def _results(lines: Sequence[CaseLine], jobs: int) -> Iterator[tuple[int, CaseResult]]:
     """Every case's size and result, as they come in."""
-    if jobs == 1 or len(lines) == 1:
-        yield from map(_check, lines)
-        return
-    # The longest cases first, so that no process is left with one at the end. Fresh processes: a fork would
-    # inherit the thread that draws the progress bar. Ctrl-C is this process' to answer.
+    from fairway.pool import ProcessKilledError, run_all
+
+    # The longest cases first, so that no process is left with one at the end.
     ordered = sorted(lines, key=lambda line: -len(line.data))
-    with multiprocessing.get_context("spawn").Pool(min(jobs, len(lines)), _ignore_interrupts) as pool:
-        yield from pool.imap_unordered(_check, ordered)
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield from (result for _, result in run_all(_check, ordered, jobs))
+    except ProcessKilledError as error:
+        raise CommandError("a process was killed", "there may be too little memory; try --jobs 1") from error
 
 
 def _check(line: CaseLine) -> tuple[int, CaseResult]:
-    from fairway.cli.corpus_run import check_line
+    from fairway.conformance.corpus_run import check_line
 
     return len(line.data), check_line(line)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from fairway.cli.amounts import plugin_text
 from fairway.cli.controllers import Wanted
 from fairway.cli.fixes import Fix, find_fixes, fix_document
 from fairway.cli.funnel import Step, funnel_document, make_funnel
@@ -17,6 +16,7 @@ from fairway.cli.output import Column
 from fairway.cli.trial import Trial
 from fairway.cycle import Inspection, Profile
 from fairway.model import Pod
+from fairway.words import plugin_text
 
 __all__ = ["COLUMNS", "Amount", "Explanation"]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairway.cli.amounts import amount_text, amount_texts, nodes_text, plugin_text
 from fairway.cli.explanation import Explanation
 from fairway.cli.fixes import fix_line
 from fairway.cli.funnel import funnel_lines
 from fairway.cli.output import Column, plain_table
 from fairway.cycle import Decision
+from fairway.words import amount_text, amount_texts, nodes_text, plugin_text
 
 __all__ = ["answer_lines", "node_lines"]
 

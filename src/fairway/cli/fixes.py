@@ -13,12 +13,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from fairway.cli.amounts import nodes_text
 from fairway.cli.controllers import Wanted
 from fairway.cli.relaxations import Relaxation, relaxations
 from fairway.cli.trial import Trial
 from fairway.cycle import Inspection, Profile
 from fairway.model import PersistentVolumeClaim, Pod, PodSpec, PriorityClass
+from fairway.words import nodes_text
 
 __all__ = ["Fix", "find_fixes", "fix_document", "fix_line"]
 

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cli.amounts import amount_texts, count_text, plugin_text
 from fairway.cluster import NodeTable, PodClass
 from fairway.cycle import Diagnosis, Profile
 from fairway.model import Node, compile_node_selector, find_untolerated_taint
 from fairway.plugin import Refusal
+from fairway.words import amount_texts, count_text, plugin_text
 
 __all__ = ["Group", "Step", "funnel_document", "funnel_lines", "make_funnel", "refused_rows"]
 

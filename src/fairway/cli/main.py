@@ -149,7 +149,7 @@ def _report(error: Exception) -> int:
     """Failures that other rooms raise. Their modules are loaded already if they raised, so this imports nothing new."""
     from fairway.cycle.config_fields import ConfigError
     from fairway.cycle.guard import PluginError
-    from fairway.model.errors import DecodeError
+    from fairway.model.errors import DecodeError, UserError
     from fairway.record.errors import CannotWriteError, RecordError
 
     match error:
@@ -157,6 +157,9 @@ def _report(error: Exception) -> int:
             _complain(str(error), "make room there, or name another place to write to")
         case RecordError():
             _complain(str(error), "name a run that `fairway sim --save RUN` wrote")
+        case UserError():
+            _complain(error.what, error.hint)
+            return error.exit_code
         case DecodeError():
             _complain(str(error), _decode_hint(error))
         case ConfigError():

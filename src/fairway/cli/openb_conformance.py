@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from fairway.cli.main import NO
-from fairway.cli.openb_check import Report, check, cost, plan
-from fairway.cli.openb_expected import read_expected
+from fairway.cli.main import NO, CommandError
 from fairway.cli.output import Column, emit, is_structured, narrate, progress
-from fairway.sim.openb_data import OpenbData
+from fairway.experiments.openb_check import Report, check, cost, plan
+from fairway.experiments.openb_data import OpenbData
+from fairway.experiments.openb_expected import read_expected
+from fairway.pool import ProcessKilledError
 
 __all__ = ["check_openb"]
 
@@ -36,7 +37,10 @@ def check_openb(data: str, expected: str, jobs: int, show: int, output: str) -> 
         trace.pods("default")  # says what is missing, and where it can be had
     pieces, not_run = plan(trace, wanted)
     with progress("running", sum(cost(piece.key.policy) for piece in pieces)) as advance:
-        report = check(pieces, not_run, wanted, jobs, advance)
+        try:
+            report = check(pieces, not_run, wanted, jobs, advance)
+        except ProcessKilledError as error:
+            raise CommandError("a process was killed", "there may be too little memory; try --jobs 1") from error
     emit(_rows(report), COLUMNS, output, document=report.document())
     if not is_structured(output):
         _narrate(report, show or SHOWN)

@@ -8,39 +8,26 @@ made again, so an interrupted experiment goes on where it was. Called by the com
 from __future__ import annotations
 
 import importlib.util
-from functools import lru_cache
 from pathlib import Path
-from time import process_time  # what a run takes is told; it decides nothing
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from fairway.cli.compare_options import num_cpus
-from fairway.cli.openb_check import cost
-from fairway.cli.openb_expected import Expected, read_expected
-from fairway.cli.order_jobs import run_all
+from fairway.cli.main import CommandError
 from fairway.cli.order_options import Wanted
-from fairway.cli.order_results import Results, write_tables
-from fairway.cli.order_store import StoredRun, fingerprint, read_run, remove_leftovers, run_path, write_run
 from fairway.cli.output import Column, emit, is_structured, narrate, progress, say
-from fairway.cluster.typical_pods import TypicalPods
-from fairway.sim.defragment import defragment
-from fairway.sim.openb_data import OpenbData
-from fairway.sim.order_only import OrderedCluster, RunKey
-from fairway.sim.order_scenario import OrderScenario, load_order_scenario
+from fairway.experiments.experiment import make_runs, plan_runs
+from fairway.experiments.openb_check import cost
+from fairway.experiments.openb_data import OpenbData
+from fairway.experiments.openb_expected import Expected, read_expected
+from fairway.experiments.order_scenario import OrderScenario, load_order_scenario
+from fairway.experiments.ordered_cluster import RunKey
+from fairway.experiments.results import Results, write_tables
+from fairway.experiments.stored_runs import StoredRun
+from fairway.pool import ProcessKilledError, num_cpus
 
 __all__ = ["compare_in_order"]
 
 LOOKALIKE: Final = "data"
 ENOUGH_TO_COMPARE: Final = 0.005  # percentage points: published values are told with two decimals
-
-
-class _Piece(NamedTuple):
-    """A run to make, in another process."""
-
-    scenario: OrderScenario
-    data: str
-    key: RunKey
-    path: str
-    made_from: str
 
 
 def compare_in_order(source: str, wanted: Wanted) -> int:
@@ -89,61 +76,22 @@ def _expected(scenario: OrderScenario, wanted: Wanted) -> Expected | None:
 
 def _run(scenario: OrderScenario, data: OpenbData, folder: Path, jobs: int) -> dict[RunKey, StoredRun]:
     """Every run, from the folder or made now; in the order of the scenario."""
-    remove_leftovers(folder)
     keys = scenario.keys()
-    runs: dict[RunKey, StoredRun] = {}
-    pieces = []
-    for trace in scenario.spec.traces:
-        data.files(trace)  # what is missing is told before anything runs
-    for key in keys:
-        made_from, path = fingerprint(scenario, data, key), run_path(folder, key)
-        found = read_run(path, made_from)
-        if found is not None:
-            runs[key] = found
-        else:
-            scenario.profile(key.policy)
-            pieces.append(_Piece(scenario, str(data.folder), key, str(path), made_from))
+    runs, pieces = plan_runs(scenario, data, folder)
     if runs and pieces:
         narrate(f"{len(runs)} of {len(keys)} runs are in {folder} already; {len(pieces)} are left")
-    pieces.sort(key=lambda piece: (-cost(piece.key.policy), piece.key.trace, piece.key.seed))
     if pieces:
-        total = sum(cost(piece.key.policy) for piece in pieces)
         try:
-            with progress(f"{len(pieces)} runs", total) as advance:
-                for number, stored in run_all(_make, pieces, jobs):
-                    runs[pieces[number].key] = stored
-                    advance(cost(pieces[number].key.policy))
+            with progress(f"{len(pieces)} runs", sum(cost(piece.key.policy) for piece in pieces)) as advance:
+                for key, stored in make_runs(pieces, jobs):
+                    runs[key] = stored
+                    advance(cost(key.policy))
         except KeyboardInterrupt:
             narrate(f"interrupted: {len(runs)} of {len(keys)} runs are in {folder}; the same command makes the others")
             raise
+        except ProcessKilledError as error:
+            raise CommandError("a process was killed", "there may be too little memory; try --jobs 1") from error
     return {key: runs[key] for key in keys}
-
-
-@lru_cache(maxsize=1)
-def _data(folder: str, node_list: str) -> OpenbData:
-    return OpenbData(folder, node_list)
-
-
-@lru_cache(maxsize=4)
-def _typical(folder: str, node_list: str, trace: str, threshold: float, step: int) -> TypicalPods:
-    return TypicalPods.of_pods(_data(folder, node_list).pods(trace), threshold=threshold, step=step)
-
-
-def _make(piece: _Piece) -> StoredRun:
-    scenario, key, spec = piece.scenario, piece.key, piece.scenario.spec
-    data = _data(piece.data, spec.nodes)
-    begun = process_time()
-    workload = scenario.workload(data, key.trace, key.seed)
-    rule = spec.typical_pods
-    typical = _typical(piece.data, spec.nodes, key.trace, rule.threshold, rule.step)
-    ordered = OrderedCluster(workload, scenario.profile(key.policy, key.seed), typical, key.seed)
-    run = ordered.fill()
-    seconds = process_time() - begun
-    moved = None
-    if spec.defragment is not None:
-        moved = defragment(ordered.cluster, ordered.place, spec.defragment.share, spec.defragment.per_node).document()
-    write_run(Path(piece.path), piece.made_from, run, seconds, moved)
-    return StoredRun(run.columns, run.causes, run.capacity, len(run.rows), run.num_failed, seconds, moved)
 
 
 # -- telling -----------------------------------------------------------------------------------------------------------
@@ -153,23 +101,14 @@ def _draw(results: Results, folder: Path) -> None:
     if importlib.util.find_spec("matplotlib") is None:
         narrate("note: no PNG figures without matplotlib; pip install 'fairway[plots]' brings it")
         return
-    from fairway.cli.order_figures import bars_by_family, lines_of_trace, stacks_of_trace
-    from fairway.cli.order_png import draw_bars, draw_lines, draw_stacks
+    from fairway.experiments.png_figures import draw_all
 
-    figures = folder / "figures"
     with progress("drawing", len(results.traces)) as advance:
-        for bars in bars_by_family(results):
-            draw_bars(bars, figures / f"{bars.name}.png")
-        for trace in results.traces:
-            heading = f"{results.name}, trace {trace}"
-            draw_lines(lines_of_trace(results, trace), heading, figures / f"load-{trace}.png")
-            stacks = stacks_of_trace(results, trace)
-            draw_stacks(stacks, f"{stacks.title}: trace {trace}", figures / f"{stacks.name}.png")
-            advance(1)
+        draw_all(results, folder / "figures", advance)
 
 
 def _page(results: Results, scenario: OrderScenario, folder: Path, html: str | None) -> Path:
-    from fairway.cli.order_report import order_html
+    from fairway.experiments.report import order_html
 
     page = Path(html) if html is not None else folder / "report.html"
     page.write_text(order_html(results, scenario), encoding="utf-8")

@@ -57,7 +57,7 @@ def is_order_scenario(path: str) -> bool:
                 return False
     except OSError:
         return False
-    from fairway.sim.order_scenario import is_order_scenario as says_so
+    from fairway.experiments.order_scenario import is_order_scenario as says_so
 
     return says_so(path)
 

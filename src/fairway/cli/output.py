@@ -11,6 +11,7 @@ import contextlib
 import csv
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -19,7 +20,18 @@ import click
 
 from fairway.words import safe_cell, visible
 
-__all__ = ["FORMATS", "Column", "emit", "is_structured", "narrate", "output_option", "plain_table", "progress", "say"]
+__all__ = [
+    "FORMATS",
+    "Column",
+    "emit",
+    "is_structured",
+    "narrate",
+    "output_option",
+    "paint",
+    "plain_table",
+    "progress",
+    "say",
+]
 
 FORMATS: Final = ("table", "wide", "json", "yaml", "csv", "name")
 
@@ -74,6 +86,13 @@ def emit(
 def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print text, whoever wrote it: what would move the cursor or hide is shown, not done."""
     click.echo(visible(text), err=err, nl=nl)
+
+
+def paint(cell: str, is_better: bool) -> str:
+    """The cell in the colour of good or bad news, where there are colours."""
+    if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
+        return cell
+    return click.style(cell, fg="green" if is_better else "red")
 
 
 def narrate(text: str) -> None:

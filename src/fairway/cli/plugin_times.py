@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairway.cli.amounts import count_text
 from fairway.cli.main import CommandError
 from fairway.cli.output import Column
 from fairway.record import Run
+from fairway.words import count_text
 
 __all__ = ["COLUMNS", "PluginReport", "PluginShare", "plugin_lines", "plugin_rows", "read_plugin_times"]
 

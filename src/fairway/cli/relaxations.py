@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fairway.cli.amounts import amount_text
 from fairway.cli.funnel import SHORT, refused_rows
 from fairway.cli.smaller_requests import with_less
 from fairway.cluster import Cluster, PodClass
@@ -34,6 +33,7 @@ from fairway.model import (
     compile_selector,
     find_untolerated_taint,
 )
+from fairway.words import amount_text
 
 __all__ = ["Relaxation", "relaxations"]
 

@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairway.cli.amounts import count_text
 from fairway.cli.main import NO, CommandError
 from fairway.cli.output import Column, emit, is_structured, narrate, say
+from fairway.words import count_text
 
 if TYPE_CHECKING:
     from fairway.record import Run
@@ -28,7 +28,8 @@ COLUMNS = (Column("run", "RUN"), Column("same", "SAME"), Column("table", "TABLE"
 def replay(path: str, output: str) -> int:
     """Run it again and compare; returns the exit code."""
     from fairway import __version__
-    from fairway.cli.compare_jobs import Job, run_jobs
+    from fairway.cli.simulation_bar import run_with_bar
+    from fairway.compare.simulations import Job
     from fairway.record import Run
     from fairway.record.difference import first_unlike_row
     from fairway.sim.scenario import decode_scenario
@@ -39,7 +40,7 @@ def replay(path: str, output: str) -> int:
         spec = {**recorded.scenario["spec"], "profiles": {}}
         scenario = decode_scenario({**recorded.scenario, "spec": spec}, f"{path}, scenario")
         again = str(Path(folder) / "again.duckdb")
-        run_jobs([Job(scenario, "default", recorded.seed, again)], 1, is_kept=False)
+        run_with_bar([Job(scenario, "default", recorded.seed, again)], 1, is_kept=False)
         with Run.open(again) as repeated:
             found = first_unlike_row(recorded, repeated)
             num_decisions, num_pods = len(repeated.decisions), len(repeated.pods)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fairway.cli.amounts import count_text, nodes_text, pods_text
 from fairway.cli.main import NO
 from fairway.cli.output import Column, emit, is_structured, say
 from fairway.cli.run import live_errors
+from fairway.words import count_text, nodes_text, pods_text
 
 if TYPE_CHECKING:
     from fairway.live.scheduler_client import SchedulerAddress

@@ -19,7 +19,7 @@ from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, say
 
 if TYPE_CHECKING:
-    from fairway.cli.compare_jobs import Finished
+    from fairway.compare.simulations import Finished
     from fairway.sim.scenario import Scenario
 
 __all__ = ["check_place", "sim", "tell_problems"]
@@ -81,8 +81,10 @@ def sim(
         if given:
             raise click.UsageError(f"--replay takes all from the run; leave out {', '.join(given)}")
         return replay(replayed, output)
-    from fairway.cli.compare_jobs import Job, run_jobs
-    from fairway.cli.compare_options import num_cpus, read_scenario, run_path, with_policies
+    from fairway.cli.compare_options import read_scenario, run_path, with_policies
+    from fairway.cli.simulation_bar import run_with_bar
+    from fairway.compare.simulations import Job
+    from fairway.pool import num_cpus
 
     wanted = read_scenario(scenario, **changes)
     wanted, names = with_policies(wanted, profiles or ("default",), is_run=not print_scenario)
@@ -95,16 +97,17 @@ def sim(
         check_place(paths.values())
         todo = [Job(wanted, name, wanted.seed, paths[name]) for name in names]
         try:
-            finished = run_jobs(todo, jobs or num_cpus(), is_kept=save is not None)
+            finished = run_with_bar(todo, jobs or num_cpus(), is_kept=save is not None)
         except KeyboardInterrupt:
             if save is not None and len(names) == 1 and Path(save).exists():
                 narrate(f"interrupted; what is recorded is in {save}, which says how far it came")
             raise
         tell_problems(finished)
         if wanted.spec.defragment is not None:
-            from fairway.cli.defragmentations import tell_defragmentations
+            from fairway.compare.defragmentations import step_lines
 
-            tell_defragmentations(finished)
+            for line in step_lines(finished):
+                narrate(f"note: {line}")
         if len(names) > 1:
             from fairway.cli.compare import show_comparison
 
@@ -154,9 +157,9 @@ def tell_problems(finished: Sequence[Finished]) -> None:
 
 
 def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> None:
-    from fairway.cli.compare_jobs import clock_text
-    from fairway.cli.compare_metrics import Policy, compare_policies
-    from fairway.cli.compare_text import metric_title, shown_rows, value_text
+    from fairway.compare.metrics import Policy, compare_policies
+    from fairway.compare.text import metric_title, shown_rows, value_text
+    from fairway.words import clock_text
 
     flat = done.metrics.flat()
     comparison = compare_policies([Policy(done.profile, {done.seed: flat}, {done.seed: done.path})])

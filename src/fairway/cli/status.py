@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairway.cli.amounts import amount_text, count_text, nodes_text, pods_text
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, plain_table, say
 from fairway.cli.run_options import at_option, check_time, length_text, run_option, time_text
+from fairway.words import amount_text, count_text, nodes_text, pods_text
 
 if TYPE_CHECKING:
     from fairway.cli.run_status import NodeLoad, ResourceLoad, Status

@@ -171,7 +171,7 @@ def _row(verdict: Verdict, num_nodes: int) -> dict[str, Any]:
 
 
 def _detail(verdict: Verdict, num_nodes: int) -> str:
-    from fairway.cli.amounts import nodes_text
+    from fairway.words import nodes_text
 
     decision = verdict.decision
     match verdict.result:

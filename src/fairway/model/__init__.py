@@ -47,6 +47,7 @@ from fairway.model.default_pod import (
 from fairway.model.errors import (
     DecodeError,
     Source,
+    UserError,
 )
 from fairway.model.files import load_files
 from fairway.model.image import normalized_image_name
@@ -337,6 +338,7 @@ __all__ = [
     "TopologySelectorLabelRequirement",
     "TopologySelectorTerm",
     "TopologySpreadConstraint",
+    "UserError",
     "Value",
     "Volume",
     "VolumeAttachment",

@@ -2,14 +2,14 @@
 
 A `DecodeError` names the file, the document in it, the object, the field by its API path, what is wrong and what
 is allowed, as far as each is known. Raised by everything in this room that reads from outside; the command
-line prints it as it is.
+line prints it as it is. A `UserError` is any other thing that the user can mend, with what would help.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-__all__ = ["DecodeError", "Source"]
+__all__ = ["DecodeError", "Source", "UserError"]
 
 
 class Source(msgspec.Struct, frozen=True, gc=False):
@@ -42,3 +42,18 @@ class DecodeError(Exception):
 
     def __reduce__(self) -> tuple[type[DecodeError], tuple[str], dict[str, object]]:
         return type(self), (self.problem,), self.__dict__ | {"args": self.args}
+
+
+class UserError(Exception):
+    """Something that the user can mend: what it is, and what would help; rooms above make their own of it."""
+
+    exit_code = 1
+    """Of a command that ends with it."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(f"{what}; {hint}" if hint else what)
+        self.what = what
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[type[UserError], tuple[str, str]]:
+        return type(self), (self.what, self.hint)

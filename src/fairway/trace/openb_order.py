@@ -3,7 +3,7 @@
 In: CSV files, plain or gzip: orders with one column a seed (`seed42`), whose cells name pods of a list sorted by name,
 either as numbers from 0 or by name; ranks with one column a trace and seed (`default:42`) beside `node`. Or, without
 files, a seed of ours. Out: arrays of numbers into the sorted list, and of ranks. An order that names a pod which is not
-in the list is a `DecodeError` that says which, and where. Called by `fairway.sim.order_only`'s callers.
+in the list is a `DecodeError` that says which, and where. Called by `fairway.experiments.ordered_cluster`'s callers.
 """
 
 from __future__ import annotations

@@ -1,0 +1,68 @@
+"""Simulations to compare: each a scenario, a policy and a seed, run one after another or in several processes.
+
+In: `Job`s, and where to record each. Out: a `Finished` for each, in the order of the jobs, with its metrics. The runs
+are files; only numbers travel between processes (`fairway.pool`). Called by the commands `sim` and `compare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fairway import pool
+from fairway.record import Metrics
+from fairway.sim.scenario import Scenario
+from fairway.sim.simulate import Standing, simulate
+
+__all__ = ["Finished", "Job", "Tell", "run_jobs"]
+
+Tell = Callable[[Sequence[Standing]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A simulation to run."""
+
+    scenario: Scenario
+    profile: str
+    seed: int
+    path: str  # where it is recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A simulation that was run."""
+
+    profile: str
+    seed: int
+    path: str
+    metrics: Metrics
+    end_seconds: float
+    num_conflicts: int
+    problems: list[str]
+    cpu_seconds: float
+
+
+def run_jobs(jobs: Sequence[Job], num_processes: int, tell: Tell | None = None) -> list[Finished]:
+    """Run all; the first failure is raised and stops the others. `tell` hears now and then how far each is."""
+
+    def watch(standings: pool.Standings) -> None:
+        if tell is not None:
+            tell([Standing(fraction, time, int(arrived)) for fraction, time, arrived in standings])
+
+    finished = dict(pool.run_all(_run, jobs, num_processes, None if tell is None else watch))
+    return [finished[number] for number in range(len(jobs))]
+
+
+def _run(job: Job) -> Finished:
+    done = simulate(job.scenario, record=job.path, profile=job.profile, seed=job.seed, progress=_report)
+    with done.open() as run:
+        metrics = run.metrics()
+    result = done.result
+    return Finished(
+        job.profile, job.seed, job.path, metrics, result.end, result.conflicts, done.problems, done.cpu_seconds
+    )
+
+
+def _report(standing: Standing) -> None:
+    pool.report(*map(float, standing))

@@ -1,0 +1,283 @@
+"""Runs a case of the corpus on the engine and says what became of each pod, in the corpus' own words.
+
+In: a `Case`. Out: for each pod a mapping like the case's `expect`; `check_case` compares the two. The engine is the one
+that schedules for real, caches and all; what is particular to the corpus is only: pods come in the given order, equally
+good nodes are taken by name, every node is looked at, a pod that was placed started in 2030, a pod that made room by
+preemption is tried once more on that node, and nobody stays nominated. Called by the command `conformance`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import traceback
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from fairway.cluster import Cluster, Event, Verb
+from fairway.conformance.corpus import Case, CaseLine, decode_case
+from fairway.conformance.difference import Difference, differences
+from fairway.cycle import (
+    Decision,
+    Inspection,
+    Outcome,
+    Preemption,
+    Profile,
+    decode_configuration,
+    default_configuration,
+)
+from fairway.cycle.config import ConfigError
+from fairway.plugin import Code, Refusal
+from fairway.plugins.registry import REGISTRY
+
+__all__ = ["CaseResult", "Mismatch", "check_case", "check_line", "run_case"]
+
+EPOCH: Final = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
+
+
+class Mismatch(NamedTuple):
+    """A pod whose decision is not the recorded one."""
+
+    pod: str
+    differences: list[Difference]
+
+
+class CaseResult(NamedTuple):
+    """How a case came out."""
+
+    source: str
+    name: str
+    focus: str
+    num_pods: int
+    mismatches: list[Mismatch]
+
+
+def check_line(line: CaseLine) -> CaseResult:
+    """Decode, run and compare a case; top-level, so that other processes can be given it."""
+    return check_case(decode_case(line))
+
+
+def check_case(case: Case) -> CaseResult:
+    """Run a case and compare. If the engine fails on a pod, that pod and the ones after it do not match."""
+    mismatches: list[Mismatch] = []
+    expected = iter(case.expect)
+    attempts = run_case(case)
+    for expect in expected:
+        try:
+            found = differences(expect, next(attempts))
+        except ConfigError:  # the file is wrong, not the engine
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the engine does wrong is a finding about this case
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            words = f"{type(error).__name__}: {error} ({place.filename}:{place.lineno} {place.name})"
+            found = [Difference("result", str(expect["result"]), f"a failure: {words}")]
+            mismatches.append(Mismatch(expect["pod"], found))
+            skipped = Difference("result", "something", "nothing: the pod before it failed")
+            mismatches += [Mismatch(other["pod"], [skipped]) for other in expected]
+            break
+        if found:
+            mismatches.append(Mismatch(expect["pod"], found))
+    return CaseResult(case.source, case.name, case.focus, len(case.expect), mismatches)
+
+
+def run_case(case: Case) -> Iterator[dict[str, Any]]:
+    """What becomes of each pod, in order. A case of focus `replay` is told in fewer words."""
+    cluster = Cluster()
+    cluster.load(case.objects)
+    profile = _profile(case, cluster)
+    brief = case.focus == "replay"
+    for number, pod in enumerate(case.pods, 1):
+        gate = profile.gate(pod)
+        if gate is not None:
+            yield {"pod": pod.key, "result": "gated", "preEnqueue": _refusal(*gate)}
+            continue
+        decision = profile.decide(pod)
+        seen = {"pod": pod.key, **(_brief(decision) if brief else _full(profile, decision, profile.inspect(pod)))}
+        start = EPOCH + dt.timedelta(seconds=number)
+        if decision.outcome is Outcome.SCHEDULED:
+            seen |= _assume(profile, decision, start)
+        elif decision.preemption is not None and decision.preemption.chosen is not None:
+            seen |= _make_room(profile, decision, decision.preemption, start, seen)
+        yield seen
+
+
+def _profile(case: Case, cluster: Cluster) -> Profile:
+    if case.config is None:
+        configuration = default_configuration(REGISTRY)
+    else:
+        configuration = decode_configuration(case.config, f"{case.source}, config", REGISTRY)
+    return Profile(configuration.profiles[0], cluster, tie_break="first", sampling="all", now=EPOCH.timestamp)
+
+
+# -- after the decision ------------------------------------------------------------------------------------------------
+
+
+def _assume(profile: Profile, decision: Decision, start: dt.datetime) -> dict[str, Any]:
+    """Put the pod on its node and tell which volumes were reserved."""
+    pod = decision.pod
+    placed = msgspec.structs.replace(
+        pod,
+        spec=msgspec.structs.replace(pod.spec, node_name=decision.node),
+        status=msgspec.structs.replace(pod.status, start_time=start),
+    )
+    refused = profile.assume(decision, placed)
+    if refused is not None:
+        plugin, refusal = refused
+        if refusal.code is Code.ERROR:  # then kube-scheduler names the plugin in the words
+            plugin, refusal = (
+                "",
+                Refusal((f'running Reserve plugin "{plugin}": {", ".join(refusal.reasons)}',), Code.ERROR),
+            )
+        return {"result": "error", "node": decision.node, "reserveStatus": _refusal(plugin, refusal)}
+    seen: dict[str, Any] = {"node": decision.node}
+    reservation = profile.cluster.storage.reservations.get(pod.metadata.uid)
+    if reservation is not None:
+        seen["volumes"] = {"static": dict(reservation.bindings), "provision": sorted(reservation.provisions)}
+    return seen
+
+
+def _make_room(
+    profile: Profile, decision: Decision, preemption: Preemption, start: dt.datetime, seen: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Remove the victims, clear nominations, and try the pod once more on the node made free."""
+    assert preemption.chosen is not None
+    for victim in preemption.chosen.victims:
+        profile.cluster.apply(Event(Verb.DELETED, victim))
+    for other in preemption.cleared:
+        profile.cluster.nominations.remove(other.metadata.uid)
+    if not profile.fits_on(decision.pod, preemption.chosen.row):
+        return {}
+    decision.row, decision.node = preemption.chosen.row, preemption.nominated_node
+    changed = {"result": "preempted", **_assume(profile, decision, start)}
+    if "preemption" in seen:
+        changed["preemption"] = {**seen["preemption"], "fits": True}
+    return changed
+
+
+# -- in the corpus' words ----------------------------------------------------------------------------------------------
+
+
+def _brief(decision: Decision) -> dict[str, Any]:
+    preemption = decision.preemption
+    chosen = preemption.chosen if preemption is not None else None
+    return {
+        "result": decision.outcome.value,
+        "feasible": decision.num_feasible,
+        "bestScore": decision.score,
+        "ties": decision.num_best if decision.score is not None else None,
+        "message": "" if decision.outcome is Outcome.ERROR else decision.message,
+        "error": decision.error,
+        "nominatedNode": preemption.nominated_node if preemption is not None else None,
+        "victims": [victim.key for victim in chosen.victims] if chosen is not None else None,
+    }
+
+
+def _full(profile: Profile, decision: Decision, inspection: Inspection) -> dict[str, Any]:
+    if decision.outcome is Outcome.ERROR:
+        return _failed(decision, inspection)
+    placed = decision.outcome is Outcome.SCHEDULED
+    scored = placed and decision.via == "scores"
+    seen: dict[str, Any] = {
+        "result": decision.outcome.value,
+        "preFilter": _pre_filter(inspection),
+        "feasible": inspection.feasible,
+        # What fails on another node does not matter to a pod that gets the one it was promised.
+        "rejected": [
+            _refusal(plugin, refusal, nodes)
+            for plugin, refusal, nodes in inspection.rejected
+            if refusal.code is not Code.ERROR
+        ],
+        "scores": _scores(inspection) if scored else None,
+        "via": None if scored else decision.via,
+        "message": decision.message,
+        "event": decision.event if decision.event != decision.message else None,
+        "unschedulablePlugins": sorted(decision.unschedulable_plugins),
+        "error": decision.error,
+    }
+    if placed:
+        # Without score plugins every feasible node is as good as any other.
+        seen["best"] = (inspection.best if profile.scores else inspection.feasible) if scored else [decision.node]
+        seen["error"] = _inconsistency(decision, inspection) if scored else None
+    else:
+        seen["via"] = None
+        seen["preemption"] = _preemption(profile, decision.preemption)
+    return seen
+
+
+def _failed(decision: Decision, inspection: Inspection) -> dict[str, Any]:
+    """An attempt that broke off: what was found out before, if the filters got to the end."""
+    seen: dict[str, Any] = {"result": decision.outcome.value, "error": decision.error}
+    if decision.num_feasible:
+        seen["preFilter"] = _pre_filter(inspection)
+        seen["feasible"] = inspection.feasible
+        seen["rejected"] = [_refusal(plugin, refusal, nodes) for plugin, refusal, nodes in inspection.rejected]
+    return seen
+
+
+def _inconsistency(decision: Decision, inspection: Inspection) -> str | None:
+    """What is inspected has to be what was decided by."""
+    if decision.num_feasible != len(inspection.feasible):
+        return f"decided among {decision.num_feasible} feasible nodes, inspected {len(inspection.feasible)}"
+    if decision.score is None:
+        return None
+    total = sum(scores.get(decision.node, 0) for scores in inspection.scores.values())
+    if decision.score != total:
+        return f"decided with a total of {decision.score} on {decision.node}, the inspected scores add up to {total}"
+    if decision.num_best != len(inspection.best):
+        return f"decided among {decision.num_best} best nodes, inspected {len(inspection.best)}"
+    return None
+
+
+def _refusal(plugin: str, refusal: Refusal, nodes: list[str] | None = None) -> dict[str, Any]:
+    words = {"plugin": plugin, "code": refusal.code.value, "reasons": sorted(refusal.reasons)}
+    return words if nodes is None else {**words, "nodes": nodes}
+
+
+def _pre_filter(inspection: Inspection) -> dict[str, Any] | None:
+    diagnosis = inspection.diagnosis
+    if diagnosis is None:
+        return None
+    if diagnosis.pre_filter is not None:
+        return _refusal(*diagnosis.pre_filter)
+    if diagnosis.restricted_to is None:
+        return None
+    names, by = sorted(diagnosis.restricted_to, key=str.encode), list(diagnosis.restricted_by)
+    return {"code": "Success", "restricted": True, "nodes": names, "byPlugins": by}
+
+
+def _scores(inspection: Inspection) -> dict[str, Any]:
+    plugins = list(inspection.scores)
+    return {
+        "plugins": plugins,
+        "nodes": {
+            node: [*(inspection.scores[plugin][node] for plugin in plugins), total]
+            for node, total in inspection.totals.items()
+        },
+    }
+
+
+def _preemption(profile: Profile, preemption: Preemption | None) -> dict[str, Any] | None:
+    if preemption is None:
+        return None
+    names = profile.cluster.nodes.names
+    seen: dict[str, Any] = {
+        "attempted": preemption.attempted and preemption.code is not Code.ERROR,
+        "code": "Success" if preemption.code is None else preemption.code.value,
+        "message": ", ".join(preemption.reasons),
+        "candidates": [
+            {
+                "node": names[candidate.row],
+                "victims": [victim.key for victim in candidate.victims],
+                "pdbViolations": candidate.pdb_violations,
+            }
+            for candidate in preemption.candidates
+        ],
+    }
+    if preemption.chosen is not None:
+        seen["ties"] = preemption.ties
+        seen["nominatedNode"] = preemption.nominated_node
+        seen["victims"] = [victim.key for victim in preemption.chosen.victims]
+        seen["pdbViolations"] = preemption.chosen.pdb_violations
+        seen["clearedNominations"] = sorted(pod.key for pod in preemption.cleared)
+    return seen
