@@ -113,6 +113,15 @@ def test_printing_a_scenario_runs_nothing_even_where_it_could(place: Place) -> N
     assert not place.has_run
 
 
+def test_nor_where_the_configuration_is_written_in_place(place: Place) -> None:
+    inline = SCENARIO.replace("config.yaml", CONFIG.strip().splitlines()[-1].join("{}"))
+    (place.there / "scenario.yaml").write_text(inline)
+    done = place.fairway("sim", "DIR/scenario.yaml", "--profile", "mine", "--print-scenario", folder=place.there)
+    assert done.returncode == 0, done.stderr
+    assert "some_policy:Idle" in done.stdout
+    assert not place.has_run
+
+
 def test_a_run_of_another_folder_does_not_bring_code_along(place: Place) -> None:
     saved = place.fairway(*SIM, "--save", "run.duckdb", folder=place.there)
     assert saved.returncode == 0, saved.stderr

@@ -1,9 +1,10 @@
 """Does Fairway decide a case as kube-scheduler does?
 
 In: a case with the reference's decisions. Out: the first difference, or None. The pods of a case go through
-`fairway.cli.corpus_run`, the engine that schedules for real with its caches: once with every plugin's words and scores
-compared, and once more told in brief. In the second run nobody looks at a pod besides deciding it, as in `try`, `sim`
-and `run`, so what is kept from pod to pod is not brought up to date by the looking. Called by `campaign` and `shrink`.
+`fairway.conformance.corpus_run`, the engine that schedules for real with its caches: once with every plugin's words
+and scores compared, and once more told in brief. In the second run nobody looks at a pod besides deciding it, as in
+`try`, `sim` and `run`, so what is kept from pod to pod is not brought up to date by the looking. Called by `campaign`
+and `shrink`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from fairway.cli.corpus import Case, CaseLine, decode_case
-from fairway.cli.corpus_difference import Difference
-from fairway.cli.corpus_run import check_case
+from fairway.conformance.corpus import Case, CaseLine, decode_case
+from fairway.conformance.corpus_run import check_case
+from fairway.conformance.difference import Difference
 from fairway.cycle.config import ConfigError
 from fairway.model import DecodeError
 from tests.fuzz.draw import Json

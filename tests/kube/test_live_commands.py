@@ -33,7 +33,9 @@ def test_the_shadow_only_watches_and_records_what_the_other_decides(
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "shadow"}
     api.apply(role | {"kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [subject]})
     # The right to list and watch is all it has: any other request would be refused, and seen in its log.
-    shadow = control_plane.start_fairway(kubeconfig=kubeconfig, flags=["--shadow", f"--record={run}"])
+    shadow = control_plane.start_fairway(
+        kubeconfig=kubeconfig, flags=["--shadow", "--trust-loopback", f"--record={run}"]
+    )
     control_plane.start_kube_scheduler()
     api.create_all(make_pod(f"pod-{number}", namespace) for number in range(12))
     wait_until(lambda: len(bound_pods(control_plane, namespace)) == 12, "kube-scheduler has bound all pods")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fairway.cycle.plugin_folders import FOLDERS
 from fairway.record import RecordError, Run, first_difference
 from fairway.sim.scenario import ScenarioError, decode_scenario, load_scenario
 from fairway.sim.simulate import SimulationRun, Standing, simulate
@@ -95,6 +96,7 @@ def test_a_plugin_beside_the_scenario_is_found_and_its_failures_are_told(tmp_pat
         "  workload: {synthetic: {arrivals: {pattern: even, count: 1, over: 1s}, classes: [{name: a}]}}\n"
         "  schedulers: [{config: {profiles: [{plugins: {score: {enabled: [{name: 'failing_score:Failing'}]}}}]}}]\n"
     )
-    (told,) = simulate(tmp_path / "s.yaml").problems
+    with FOLDERS.permission(allow_all=True):
+        (told,) = simulate(tmp_path / "s.yaml").problems
     assert told.startswith("attempts of default-scheduler that ended in an error: 1, the first for default/pod-a-0: ")
     assert "boom" in told

@@ -100,7 +100,7 @@ def test_a_small_file_that_expands_without_end_is_refused(tmp_path: Path) -> Non
 
 
 def test_a_large_file_of_ordinary_text_is_not(tmp_path: Path) -> None:
-    text = b"".join(b"%d,%d,pod-%d\n" % (number, number * 7919 % 1000, number % 97) for number in range(3_500_000))
+    text = b"".join(b"%d,%d,pod-%d\n" % (number, number * 7919 % 1000, number % 97) for number in range(3_700_000))
     assert len(text) > EXPANDED_BYTES
     (tmp_path / "log.gz").write_bytes(gzip.compress(text, 1))
     assert len(read_bytes(tmp_path / "log.gz")) == len(text)

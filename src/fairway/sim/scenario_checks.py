@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from fairway.cycle.config_fields import alternatives, shown
+from fairway.cycle.plugin_entry import NamesOnly
+from fairway.plugins.registry import REGISTRY
 from fairway.sim.scenario_defragment import defragment_problems
 from fairway.sim.scenario_faults import fault_problems
 from fairway.sim.scenario_fields import Problem
@@ -26,6 +28,9 @@ from fairway.sim.scenario_schedulers import configure
 from fairway.trace import group_problems, spec_problems
 
 __all__ = ["SOURCES", "profile_problem", "scenario_problems", "workload_paths"]
+
+NAMES: Final = NamesOnly(REGISTRY)
+"""Reading a scenario runs nothing: plugins are imported when it is run."""
 
 SOURCES: Final = ("files", "synthetic", "swf", "openb")
 WORD: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", re.ASCII)
@@ -124,7 +129,7 @@ def _config_problems(scheduler: SchedulerSpec, config: Config | None, path: str)
     """Of a config written in place; a file is read when it is needed."""
     problems: list[Problem] = []
     if isinstance(config, dict):
-        configure(scheduler, config, "", 0, (path, problems))
+        configure(scheduler, config, "", 0, (path, problems), NAMES)
     elif config == "":
         problems.append(Problem(path, "empty; allowed: a file, or a KubeSchedulerConfiguration"))
     yield from problems
