@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from fairway import record
-from fairway.cli.main import CommandError
-from fairway.cli.run_answer import RunAnswer, answer
 from fairway.cycle.plugin_folders import FOLDERS
+from fairway.explain.run_answer import RunAnswer, answer
+from fairway.model import UserError
 from fairway.sim import simulate as simulation
 from fairway.sim.scenario import Scenario, decode_scenario
 from fairway.sim.scenario_fields import read_duration
@@ -61,8 +61,8 @@ class Run(record.Run):
         try:
             with FOLDERS.permission(allow_plugins):
                 return answer(self, pod, at=moment, attempt=attempt, node=node, all_nodes=all_nodes)
-        except CommandError as error:
-            raise record.RecordError(f"{error.message}; {error.hint}") from error
+        except UserError as error:
+            raise record.RecordError(str(error)) from error
 
 
 def simulate(

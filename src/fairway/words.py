@@ -16,10 +16,12 @@ __all__ = [
     "amount_texts",
     "clock_text",
     "count_text",
+    "length_text",
     "nodes_text",
     "plugin_text",
     "pods_text",
     "safe_cell",
+    "time_text",
     "visible",
 ]
 
@@ -29,6 +31,7 @@ UNSEEN: Final = re.compile(
     "\u2028\u2029\ufeff\ud800-\udfff]"  # end lines, are not there, or can not be encoded
 )
 LAYOUT: Final = re.compile("[\t\n]")
+DAY, HOUR, MINUTE = 86_400, 3_600, 60
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """What a cell of a spreadsheet begins with that is calculated."""
 
@@ -105,3 +108,24 @@ def clock_text(seconds: float) -> str:
     days, rest = divmod(int(seconds), 86_400)
     clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
     return f"{days}d {clock}" if days else clock
+
+
+def time_text(seconds: float) -> str:
+    """A moment as a clock shows it, with a fraction only if it has one; `--at` takes it back."""
+    thousandths = round(seconds * 1000)
+    whole, fraction = divmod(thousandths, 1000)
+    days, rest = divmod(whole, DAY)
+    clock = f"{rest // HOUR:02}:{rest % HOUR // MINUTE:02}:{rest % MINUTE:02}"
+    if fraction:
+        clock += f".{fraction:03}".rstrip("0")
+    return f"{days}d {clock}" if days else clock
+
+
+def length_text(seconds: float) -> str:
+    """How long something took, in its two largest units: 1d 2h, 17m 17s, 0.4s."""
+    if seconds < MINUTE:
+        return f"{seconds:.3g}s"
+    whole = round(seconds)
+    parts = [("d", whole // DAY), ("h", whole % DAY // HOUR), ("m", whole % HOUR // MINUTE), ("s", whole % MINUTE)]
+    first = next(place for place, (_, number) in enumerate(parts) if number)
+    return " ".join(f"{number}{unit}" for unit, number in parts[first : first + 2] if number)

@@ -161,7 +161,7 @@ def _is_run(path: str) -> bool:
 
 def _read_policies(paths: Sequence[str]) -> list[Policy]:
     """Runs with the same policy and different seeds are one column; otherwise each is one, named after its file."""
-    from fairway.cli.run_options import tell_gaps
+    from fairway.cli.run_options import tell_notes
     from fairway.compare.metrics import Policy
     from fairway.record import Run
 
@@ -171,7 +171,7 @@ def _read_policies(paths: Sequence[str]) -> list[Policy]:
             with Run.open(path) as run:
                 if not run.is_complete:
                     narrate(f"note: {path} is incomplete: {run.meta.get('interruption', 'it was interrupted')}")
-                tell_gaps(run)
+                tell_notes(run)
                 scenario = run.scenario.get("metadata", {}).get("name", "")
                 profile = ", ".join(run.meta.get("profiles", []))
                 opened.append((path, scenario, profile, run.seed, run.metrics().flat()))

@@ -42,7 +42,7 @@ TRACE = (".json", ".json.gz")
 @output_option
 def export(path: str, target: str, form: str | None, tables: Sequence[str], output: str) -> None:
     """Write a run; see HELP."""
-    from fairway.cli.run_options import tell_gaps
+    from fairway.cli.run_options import tell_notes
     from fairway.record import Run, export_csv, export_parquet, export_trace
     from fairway.record.schema import TABLES
 
@@ -59,7 +59,7 @@ def export(path: str, target: str, form: str | None, tables: Sequence[str], outp
         )
     rows: list[dict[str, Any]]
     with Run.open(path) as run:
-        tell_gaps(run)
+        tell_notes(run)
         if is_trace:
             rows = [{"file": target, "what": "trace", "rows": export_trace(run, target)}]
         else:

@@ -14,10 +14,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
 
+from fairway.tables import Column, cell_text, plain_table
 from fairway.words import safe_cell, visible
 
 __all__ = [
@@ -46,15 +47,6 @@ output_option = click.option(
 """The option every command has; it arrives as the argument `output`."""
 
 
-class Column(NamedTuple):
-    """A column of a table: which value of a row, under which title."""
-
-    key: str
-    title: str
-    right: bool = False  # numbers stand on the right
-    wide: bool = False  # shown only with -o wide (and in csv)
-
-
 def is_structured(output: str) -> bool:
     """Is this output read by a program, so that nothing but data may be printed?"""
     return output not in {"table", "wide"}
@@ -74,7 +66,7 @@ def emit(
         say(_csv(rows, columns), nl=False)
     elif output == "name":
         for row in rows:
-            say(_text(row.get(name or columns[0].key)))
+            say(cell_text(row.get(name or columns[0].key)))
     else:
         shown = [column for column in columns if output == "wide" or not column.wide]
         if sys.stdout.isatty():
@@ -100,21 +92,6 @@ def narrate(text: str) -> None:
     say(text, err=True)
 
 
-def plain_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> str:
-    """Columns lined up with spaces, nothing cut, no spaces at line ends; ends in a newline."""
-    cells = [[column.title for column in columns]]
-    cells += [[_text(row.get(column.key)) for column in columns] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        "   ".join(
-            cell.rjust(width) if column.right else cell.ljust(width)
-            for cell, width, column in zip(line, widths, columns, strict=True)
-        ).rstrip()
-        for line in cells
-    ]
-    return "".join(f"{line}\n" for line in lines)
-
-
 @contextlib.contextmanager
 def progress(description: str, total: float) -> Iterator[Callable[[float], None]]:
     """A bar with an estimate of the time left, if stderr is a terminal; call what it yields to advance."""
@@ -128,21 +105,6 @@ def progress(description: str, total: float) -> Iterator[Callable[[float], None]
     with Progress(*shown, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(description, total=total)
         yield lambda amount: bar.advance(task, amount)
-
-
-def _text(value: Any) -> str:
-    """A value as a cell: numbers with thin grouping, nothing for None."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}".replace(",", " ")
-    if isinstance(value, float):
-        return f"{value:,.1f}".replace(",", " ") if abs(value) >= 100 else f"{value:.3g}"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_text, value))
-    return visible(str(value), one_line=True)
 
 
 def _encoded(document: Any, output: str) -> str:
@@ -178,5 +140,5 @@ def _print_styled(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) 
     for column in columns:
         table.add_column(column.title, justify="right" if column.right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_text(row.get(column.key))) for column in columns))
+        table.add_row(*(Text(cell_text(row.get(column.key))) for column in columns))
     Console(highlight=False).print(table)

@@ -61,7 +61,7 @@ def replay(path: str, output: str) -> int:
 
 
 def _check(run: Run, path: str) -> None:
-    from fairway.cli.run_options import gap_sentences
+    from fairway.explain.run_time import gap_sentences
 
     if not run.is_complete:
         why = run.meta.get("interruption", "it was interrupted")

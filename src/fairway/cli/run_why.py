@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import shlex
 
-from fairway.cli.explanation import COLUMNS
 from fairway.cli.main import FAILED, NO
 from fairway.cli.output import emit, is_structured, narrate, say
-from fairway.cli.run_answer import RunAnswer, answer
-from fairway.cli.run_options import time_text
+from fairway.cli.run_options import tell_notes
+from fairway.explain.explanation import COLUMNS
+from fairway.explain.run_answer import RunAnswer, answer
 from fairway.record import Run
+from fairway.words import time_text
 
 __all__ = ["explain_run"]
 
@@ -31,6 +32,7 @@ def explain_run(
     """Print the answer; returns the exit code."""
     every = all_nodes or output == "wide"
     with Run.open(path) as run:
+        tell_notes(run)
         found = answer(run, pod_name, at=at, attempt=attempt, node=node_name, all_nodes=every)
     if is_structured(output):
         emit(found.rows(), COLUMNS, output, found.document())

@@ -16,11 +16,11 @@ import click
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, plain_table, say
-from fairway.cli.run_options import at_option, check_time, length_text, run_option, time_text
-from fairway.words import amount_text, count_text, nodes_text, pods_text
+from fairway.cli.run_options import at_option, run_option, tell_notes
+from fairway.words import amount_text, count_text, length_text, nodes_text, pods_text, time_text
 
 if TYPE_CHECKING:
-    from fairway.cli.run_status import NodeLoad, ResourceLoad, Status
+    from fairway.explain.run_status import NodeLoad, ResourceLoad, Status
     from fairway.live.scheduler_client import SchedulerAddress
     from fairway.record import Run
 
@@ -85,7 +85,8 @@ def status(
     output: str,
 ) -> None:
     """See HELP, which is what users read."""
-    from fairway.cli.run_status import read_status
+    from fairway.explain.run_status import read_status
+    from fairway.explain.run_time import check_time
     from fairway.record import Run
 
     context = click.get_current_context()
@@ -105,8 +106,10 @@ def status(
         raise click.UsageError("--run is missing: name a run that `fairway sim --save RUN` wrote", context)
     with Run.open(run_path) as run:
         if plugins:
+            tell_notes(run)
             _show_plugins(run, check_time(run, at), output)
             return
+        tell_notes(run)
         found = read_status(run, check_time(run, at))
         resources = [one for one in run.resources if _is_there(one, found)]
         when = time_text(found.at) + (f" of {time_text(run.end_seconds)}" if found.at != run.end_seconds else "")
@@ -129,9 +132,10 @@ def status(
 def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str) -> None:
     from time import time  # noqa: TID251 - how long pods have waited in a cluster that runs by the wall clock
 
-    from fairway.cli.live_read import live_objects, live_status
+    from fairway.cli.run import live_errors
+    from fairway.explain.live_cluster import live_objects, live_status
 
-    found = live_status(live_objects(live), time())
+    found = live_status(live_errors(live_objects(*live)), time())
     names = [one.resource for one in found.resources if one.resource != "pods"]
     rows, columns = _table(found, by_node, label, names, exact=is_structured(output))
     if is_structured(output):
@@ -149,7 +153,7 @@ def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str)
 
 
 def _show_plugins(run: Run, at: float, output: str) -> None:
-    from fairway.cli.plugin_times import COLUMNS, plugin_lines, plugin_rows, read_plugin_times
+    from fairway.explain.plugin_times import COLUMNS, plugin_lines, plugin_rows, read_plugin_times
 
     report = read_plugin_times(run, at)
     if is_structured(output):

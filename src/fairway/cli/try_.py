@@ -20,7 +20,7 @@ from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 
 if TYPE_CHECKING:
-    from fairway.cli.trial import Trial, Verdict
+    from fairway.explain.trial import Trial, Verdict
 
 __all__ = ["try_command"]
 
@@ -102,10 +102,11 @@ def try_command(
     need_files(files)
     refuse_live(live, run=run_path, cluster=cluster_files)
     if live is not None:
-        from fairway.cli.live_read import live_objects
-        from fairway.cli.trial import open_trial
+        from fairway.cli.run import live_errors
+        from fairway.explain.live_cluster import live_objects
+        from fairway.explain.trial import open_trial
 
-        trial, moment = open_trial(files, (), config, seed, live_objects(live)), f" {live.arguments}"
+        trial, moment = open_trial(files, (), config, seed, live_errors(live_objects(*live))), f" {live.arguments}"
     else:
         trial, moment = _open(files, cluster_files, config, seed, run_path, at)
     for note in trial.manifests.notes:
@@ -143,15 +144,18 @@ def _open(
 ) -> tuple[Trial, str]:
     """The trial on a cluster from files, or on that of a run; and the options that name the run, for hints."""
     if run_path is None:
-        from fairway.cli.trial import open_trial
+        from fairway.explain.trial import open_trial
 
         if at is not None:
             raise click.UsageError("--at needs --run", click.get_current_context())
         return open_trial(files, cluster_files, config, seed), ""
-    from fairway.cli.run_trial import open_run_trial
+    from fairway.explain.run_trial import open_run_trial
 
     refuse_files("cluster")
-    return open_run_trial(run_path, at, files, config, seed)
+    trial, options, notes = open_run_trial(run_path, at, files, config, seed)
+    for note in notes:
+        narrate(f"note: {note}")
+    return trial, options
 
 
 def _row(verdict: Verdict, num_nodes: int) -> dict[str, Any]:
@@ -192,7 +196,7 @@ def _detail(verdict: Verdict, num_nodes: int) -> str:
 
 
 def _document(verdicts: Sequence[Verdict], num_nodes: int) -> dict[str, Any]:
-    from fairway.cli.funnel import funnel_document
+    from fairway.explain.funnel import funnel_document
 
     return {
         "nodes": num_nodes,
@@ -203,7 +207,7 @@ def _document(verdicts: Sequence[Verdict], num_nodes: int) -> dict[str, Any]:
 
 def _explain(verdicts: Sequence[Verdict], num_nodes: int) -> None:
     """Why pods fit nowhere; those with the same answer together."""
-    from fairway.cli.funnel import funnel_lines
+    from fairway.explain.funnel import funnel_lines
 
     groups: dict[Any, list[Verdict]] = {}
     for verdict in verdicts:

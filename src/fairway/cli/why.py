@@ -23,8 +23,8 @@ from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 
 if TYPE_CHECKING:
-    from fairway.cli.controllers import Wanted
-    from fairway.cli.trial import Trial
+    from fairway.explain.controllers import Wanted
+    from fairway.explain.trial import Trial
     from fairway.live.scheduler_client import SchedulerAddress
     from fairway.model import Pod
 
@@ -97,8 +97,8 @@ def why(
         return explain_run(
             run_path, pod_name, at=at, attempt=attempt, node_name=node_name, all_nodes=all_nodes, output=output
         )
-    from fairway.cli.explanation import COLUMNS, Explanation
-    from fairway.cli.explanation_text import answer_lines, node_lines
+    from fairway.explain.explanation import COLUMNS, Explanation
+    from fairway.explain.explanation_text import answer_lines, node_lines
 
     refuse_live(live, run=run_path, cluster=cluster_files, attempt=attempt, at=at)
     if live is not None:
@@ -149,23 +149,29 @@ def _open(
         raise click.UsageError("--attempt is for pods of the run, not for those of -f", context)
     need_files(files)
     if run_path is None:
-        from fairway.cli.trial import open_trial
+        from fairway.explain.trial import open_trial
 
         return open_trial(files, cluster_files, config, seed), ""
-    from fairway.cli.run_trial import open_run_trial
+    from fairway.explain.run_trial import open_run_trial
 
     refuse_files("cluster")
-    return open_run_trial(run_path, at, files, config, seed)
+    trial, options, notes = open_run_trial(run_path, at, files, config, seed)
+    for note in notes:
+        narrate(f"note: {note}")
+    return trial, options
 
 
 def _open_live(live: LiveCluster, name: str, files: Sequence[str], config: str | None, seed: int) -> Trial:
     """A trial on a live cluster: of one of its own pods, as if it had no node, or of pods from files."""
-    from fairway.cli.live_read import live_objects, pod_trial
-    from fairway.cli.trial import open_trial
+    from fairway.cli.run import live_errors
+    from fairway.explain.live_cluster import live_objects, pod_trial
+    from fairway.explain.trial import open_trial
 
     if files:
-        return open_trial(files, (), config, seed, live_objects(live))
-    trial, node = pod_trial(live_objects(live), name, config, seed)
+        return open_trial(files, (), config, seed, live_errors(live_objects(*live)))
+    trial, node, note = pod_trial(live_errors(live_objects(*live)), name, config, seed)
+    if note:
+        narrate(note)
     if node:
         narrate(f"it is on {node}; this is how it would be decided now")
     return trial

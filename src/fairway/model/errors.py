@@ -47,13 +47,12 @@ class DecodeError(Exception):
 class UserError(Exception):
     """Something that the user can mend: what it is, and what would help; rooms above make their own of it."""
 
-    exit_code = 1
-    """Of a command that ends with it."""
-
-    def __init__(self, what: str, hint: str = "") -> None:
+    def __init__(self, what: str, hint: str = "", exit_code: int = 1) -> None:
+        """`exit_code` is that of a command that ends with it: 2 where the question itself makes no sense."""
         super().__init__(f"{what}; {hint}" if hint else what)
         self.what = what
         self.hint = hint
+        self.exit_code = exit_code
 
-    def __reduce__(self) -> tuple[type[UserError], tuple[str, str]]:
-        return type(self), (self.what, self.hint)
+    def __reduce__(self) -> tuple[type[UserError], tuple[str, str, int]]:
+        return type(self), (self.what, self.hint, self.exit_code)

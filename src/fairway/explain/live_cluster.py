@@ -1,8 +1,8 @@
 """A live cluster, read once: for `why`, `try` and `status`.
 
-In: a `LiveCluster`. Out: its objects, as a trial takes them (`live_objects`, `pod_trial`), or as the table of
-`status` shows them (`live_status`). Reads what a scheduler would watch, and priority classes; writes nothing. Raises
-`CommandError` when the cluster can not be reached or does not let us.
+In: a kubeconfig and a context, or neither. Out: the cluster's objects, as a trial takes them (`live_objects`,
+`pod_trial`), or as the table of `status` shows them (`live_status`). Reads what a scheduler would watch, and priority
+classes; writes nothing. Raises `LiveProblem` when the cluster can not be reached or does not let us.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from dataclasses import replace
 
 import msgspec
 
-from fairway.cli.controllers import Wanted
-from fairway.cli.live_options import LiveCluster
-from fairway.cli.main import USAGE, CommandError
-from fairway.cli.manifests import Manifests
-from fairway.cli.output import narrate
-from fairway.cli.run import live_errors
-from fairway.cli.run_status import NOT_TRIED, NodeLoad, Status, Waiting, load_sums
-from fairway.cli.trial import Trial, read_configuration
 from fairway.cycle import Configuration, default_configuration
-from fairway.model import ApiObject, Loaded, Node, Pod, PriorityClass, Source, pod_requests
+from fairway.explain.controllers import Wanted
+from fairway.explain.manifests import Manifests
+from fairway.explain.run_status import NOT_TRIED, NodeLoad, Status, Waiting, load_sums
+from fairway.explain.trial import Trial, read_configuration
+from fairway.live.clock import SystemClock
+from fairway.live.cluster_watch import read_objects
+from fairway.live.connection import Connection
+from fairway.live.watched_kinds import WATCHED, WatchedKind
+from fairway.model import Loaded, Node, Pod, PriorityClass, Source, UserError, pod_requests
 from fairway.plugins.registry import REGISTRY
-from fairway.queue import profile_name
+from fairway.queue import DEFAULT_PROFILE, profile_name
 
 __all__ = ["live_objects", "live_status", "pod_trial"]
 
@@ -32,33 +32,23 @@ COUNTED = re.compile(r"(\d+) ([^,]+?)(?=, \d+ |\.(?: |$))")
 """`2 Insufficient cpu` in kube-scheduler's sentence."""
 
 
-def live_objects(cluster: LiveCluster) -> list[Loaded]:
-    """Everything a decision may depend on, as it is now."""
-    from fairway.live.clock import SystemClock
-    from fairway.live.cluster_watch import read_objects
-    from fairway.live.connection import Connection
-    from fairway.live.watched_kinds import WATCHED, WatchedKind
-
-    async def read() -> tuple[str, list[ApiObject]]:
-        clock = SystemClock()
-        connection = await Connection.open(
-            cluster.kubeconfig, cluster.context, user_agent_suffix="command", clock=clock
-        )
-        try:
-            classes = WatchedKind(PriorityClass, "/apis/scheduling.k8s.io/v1/priorityclasses")
-            return connection.url, await read_objects(connection, clock, (classes, *WATCHED))
-        finally:
-            await connection.close()
-
-    url, objects = live_errors(read())
-    return [Loaded(thing, Source(url)) for thing in objects]
+async def live_objects(kubeconfig: str | None, context: str | None) -> list[Loaded]:
+    """Everything a decision may depend on, as it is now; raises `LiveProblem`s."""
+    clock = SystemClock()
+    connection = await Connection.open(kubeconfig, context, user_agent_suffix="command", clock=clock)
+    try:
+        classes = WatchedKind(PriorityClass, "/apis/scheduling.k8s.io/v1/priorityclasses")
+        objects = await read_objects(connection, clock, (classes, *WATCHED))
+    finally:
+        await connection.close()
+    return [Loaded(thing, Source(connection.url)) for thing in objects]
 
 
 # -- why ---------------------------------------------------------------------------------------------------------------
 
 
-def pod_trial(loaded: Sequence[Loaded], name: str, config: str | None, seed: int) -> tuple[Trial, str]:
-    """The cluster with one of its pods taken off its node; and that node, if it had one."""
+def pod_trial(loaded: Sequence[Loaded], name: str, config: str | None, seed: int) -> tuple[Trial, str, str]:
+    """The cluster with one of its pods taken off its node; that node, if it had one; and a note, if there is one."""
     found = _find(name, [one for one in loaded if isinstance(one.object, Pod)])
     pod = found.object
     assert isinstance(pod, Pod)
@@ -67,17 +57,20 @@ def pod_trial(loaded: Sequence[Loaded], name: str, config: str | None, seed: int
     kind, owner_name = ("Pod", pod.metadata.name) if owner is None else (owner.kind, owner.name)
     wanted = Wanted(kind, pod.metadata.namespace, owner_name, found.source, 1, lambda index: (waiting, ()))
     others = [one for one in loaded if one is not found]
-    configuration = _defaults(profile_name(pod)) if config is None else read_configuration(config)
-    return Trial(Manifests(others, [wanted], []), configuration, seed), pod.spec.node_name
+    scheduler, note = profile_name(pod), ""
+    if config is not None:
+        configuration = read_configuration(config)
+    else:
+        configuration = _defaults(scheduler)
+        if scheduler != DEFAULT_PROFILE:
+            note = f"judged by kube-scheduler's default plugins; give --config if {scheduler} has others"
+    return Trial(Manifests(others, [wanted], []), configuration, seed), pod.spec.node_name, note
 
 
 def _defaults(scheduler: str) -> Configuration:
     """kube-scheduler's defaults under the name of the scheduler that a pod asks for: how it is set up is not known."""
     configuration = default_configuration(REGISTRY)
     (profile,) = configuration.profiles
-    if scheduler == profile.scheduler_name:
-        return configuration
-    narrate(f"judged by kube-scheduler's default plugins; give --config if {scheduler} has others")
     return replace(configuration, profiles=(replace(profile, scheduler_name=scheduler),))
 
 
@@ -88,10 +81,8 @@ def _find(name: str, pods: Sequence[Loaded]) -> Loaded:
         return found[0]
     if found:
         which = ", ".join(_key(one) for one in found[:10])
-        raise CommandError(f"there are {len(found)} pods called {name}", f"say which: {which}", USAGE)
-    raise CommandError(
-        f"no pod is called {name}", "kubectl get pods -A lists them; finished pods are not looked at", USAGE
-    )
+        raise UserError(f"there are {len(found)} pods called {name}", f"say which: {which}", 2)
+    raise UserError(f"no pod is called {name}", "kubectl get pods -A lists them; finished pods are not looked at", 2)
 
 
 def _key(one: Loaded) -> str:

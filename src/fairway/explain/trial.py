@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fairway.cli.controllers import Wanted
-from fairway.cli.funnel import Step, make_funnel
-from fairway.cli.manifest_files import load_manifests
-from fairway.cli.manifests import Manifests
 from fairway.cluster import Cluster, Event, Verb
 from fairway.cycle import Configuration, Decision, Outcome, Profile, default_configuration
 from fairway.cycle.config import load_configuration
 from fairway.cycle.plugin_folders import FOLDERS
+from fairway.explain.controllers import Wanted
+from fairway.explain.funnel import Step, make_funnel
+from fairway.explain.manifest_files import load_manifests
+from fairway.explain.manifests import Manifests
 from fairway.model import Loaded, Pod
 from fairway.plugin import Wait
 from fairway.plugins.registry import REGISTRY

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from fairway.cli.funnel import Group, Step, funnel_document
-from fairway.cli.run_options import length_text, time_text
+from fairway.explain.funnel import Group, Step, funnel_document
 from fairway.record import Run
-from fairway.words import count_text, nodes_text, plugin_text
+from fairway.words import count_text, length_text, nodes_text, plugin_text, time_text
 
 __all__ = ["Attempt", "Story", "story_document", "story_lines"]
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from fairway.cli.controllers import Wanted
-from fairway.cli.main import CommandError
+from fairway.explain.controllers import Wanted
 from fairway.model import (
     ApiObject,
     DecodeError,
@@ -22,6 +21,7 @@ from fairway.model import (
     PriorityClass,
     Source,
     StorageClass,
+    UserError,
     default_objects,
     object_name,
 )
@@ -80,7 +80,7 @@ class Manifests:
             lines = [f"{len(problems)} problems", *map(str, problems[:SHOWN_PROBLEMS])]
             if len(problems) > SHOWN_PROBLEMS:
                 lines.append(f"... and {len(problems) - SHOWN_PROBLEMS} more")
-            raise CommandError("\n".join(lines), "correct the fields named above and run the command again")
+            raise UserError("\n".join(lines), "correct the fields named above and run the command again")
 
     def _made(self, wanted: Wanted, index: int) -> list[Loaded]:
         """The claims made for a pod, then the pod, all completed."""

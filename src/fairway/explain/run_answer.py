@@ -12,15 +12,16 @@ import difflib
 import html
 from typing import Any
 
-from fairway.cli.explanation import COLUMNS, Explanation
-from fairway.cli.explanation_text import answer_lines, node_lines
-from fairway.cli.main import USAGE, CommandError
-from fairway.cli.output import plain_table
-from fairway.cli.run_moment import Moment
-from fairway.cli.run_options import check_time, tell_gaps, time_text
-from fairway.cli.run_story import Story, story_document, story_lines
-from fairway.cli.run_trial import pod_trial
+from fairway.explain.explanation import COLUMNS, Explanation
+from fairway.explain.explanation_text import answer_lines, node_lines
+from fairway.explain.run_moment import Moment
+from fairway.explain.run_story import Story, story_document, story_lines
+from fairway.explain.run_time import check_time, run_notes
+from fairway.explain.run_trial import pod_trial
+from fairway.model import UserError
 from fairway.record import Run
+from fairway.tables import plain_table
+from fairway.words import time_text
 
 __all__ = ["RunAnswer", "answer"]
 
@@ -39,6 +40,7 @@ class RunAnswer:
         self.explanation = explanation
         self.node = node
         self.all_nodes = all_nodes
+        self.notes: list[str] = []  # about the run
 
     @property
     def pod(self) -> str:
@@ -110,8 +112,10 @@ def answer(
     if node is not None and node not in trial.cluster.nodes.row_of:
         there = sorted(trial.cluster.nodes.row_of)
         what = f"there is no node {node} at {time_text(moment.at)}"
-        raise CommandError(what, f"there are: {_few(there)}", USAGE)
-    return RunAnswer(str(run.path), story, moment, Explanation(trial, found, wanted), node, all_nodes)
+        raise UserError(what, f"there are: {_few(there)}", 2)
+    made = RunAnswer(str(run.path), story, moment, Explanation(trial, found, wanted), node, all_nodes)
+    made.notes = run_notes(run)
+    return made
 
 
 def _find(run: Run, name: str, at: float | None) -> dict[str, Any]:
@@ -119,7 +123,7 @@ def _find(run: Run, name: str, at: float | None) -> dict[str, Any]:
     found = list(run.pods.where("pod = $1 OR uid = $1 OR ends_with(pod, '/' || $1)", name))
     keys = sorted({row["pod"] for row in found})
     if len(keys) > 1:
-        raise CommandError(f"there are {len(keys)} pods called {name}", f"say which: {_few(keys)}", USAGE)
+        raise UserError(f"there are {len(keys)} pods called {name}", f"say which: {_few(keys)}", 2)
     if found:
         by_then = [row for row in found if at is None or row["created_seconds"] <= at]
         return (by_then or found)[-1]
@@ -127,24 +131,23 @@ def _find(run: Run, name: str, at: float | None) -> dict[str, Any]:
     words = {word for key in known for word in (key, key.partition("/")[2])} if len(known) < 100_000 else set()
     close = difflib.get_close_matches(name, sorted(words), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {_few(known)}"
-    raise CommandError(f"the run has no pod called {name}", hint if known else "it has no pods at all", USAGE)
+    raise UserError(f"the run has no pod called {name}", hint if known else "it has no pods at all", 2)
 
 
 def _moment(run: Run, story: Story, at: float | None, attempt: int | None) -> Moment:
     """The attempt meant, or the time; of a pod that has its node by then, the attempt that gave it one."""
     row, attempts = story.row, [one.row for one in story.attempts]
     if attempt is not None:
-        tell_gaps(run)
         for one in attempts:
             if one["attempt"] == attempt:
                 return Moment(one["time_seconds"], one)
         kept = _few([str(one["attempt"]) for one in attempts]) or "none were kept"
         made = f"{row['attempts']} attempt{'' if row['attempts'] == 1 else 's'}"
-        raise CommandError(f"the run has no attempt {attempt} for {row['pod']}, of {made}", f"it has: {kept}", USAGE)
+        raise UserError(f"the run has no attempt {attempt} for {row['pod']}, of {made}", f"it has: {kept}", 2)
     time = check_time(run, at)
     if time < row["created_seconds"]:
         created = time_text(row["created_seconds"])
-        raise CommandError(f"there is no {row['pod']} yet at {time_text(time)}", f"it was created at {created}", USAGE)
+        raise UserError(f"there is no {row['pod']} yet at {time_text(time)}", f"it was created at {created}", 2)
     over = row["bound_seconds"] if row["bound_seconds"] is not None else row["ended_seconds"]
     if over is None or time < over:
         return Moment(time)
@@ -154,7 +157,7 @@ def _moment(run: Run, story: Story, at: float | None, attempt: int | None) -> Mo
         last = (placed or past)[-1]
         return Moment(last["time_seconds"], last)
     if row["ended_seconds"] is not None and row["created_seconds"] == row["ended_seconds"]:
-        raise CommandError(f"{row['pod']} was gone as soon as it was there", "there is nothing to explain")
+        raise UserError(f"{row['pod']} was gone as soon as it was there", "there is nothing to explain")
     return Moment(row["created_seconds"])
 
 

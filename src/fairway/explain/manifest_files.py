@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from fairway.cli.controllers import MAX_PODS, Wanted, wanted_by
-from fairway.cli.main import USAGE, CommandError
-from fairway.cli.manifests import Manifests
+from fairway.explain.controllers import MAX_PODS, Wanted, wanted_by
+from fairway.explain.manifests import Manifests
 from fairway.model import (
     ApiObject,
     CronJob,
@@ -30,6 +29,7 @@ from fairway.model import (
     Skipped,
     Source,
     StatefulSet,
+    UserError,
     compile_selector,
     dns_subdomain_problem,
     load_files,
@@ -50,7 +50,7 @@ DUMP = "kubectl get nodes,pods,pvc,pv,sc,ns,pdb,priorityclasses -A -o yaml > clu
 def load_manifests(files: Sequence[str], cluster_files: Sequence[str], there: Sequence[Loaded] = ()) -> Manifests:
     """Read everything; see the module. What is `there` belongs to the cluster as the files of `cluster_files` do."""
     if [*files, *cluster_files].count("-") > 1:
-        raise CommandError("standard input can be read only once", "give - once, and files for the rest", USAGE)
+        raise UserError("standard input can be read only once", "give - once, and files for the rest", 2)
     passed_over: list[Skipped] = []
     # What a running cluster's controllers make is there already.
     found = [*there, *load_files(cluster_files, passed_over)]
@@ -80,9 +80,9 @@ def load_manifests(files: Sequence[str], cluster_files: Sequence[str], there: Se
     if not asked:
         hint = "a pod, or something that makes pods: Deployment, StatefulSet, Job, DaemonSet, ..."
         what = f"nothing to place in {', '.join(files)}{_instead(kept, others)}"
-        raise CommandError(what, f"give with -f {hint}")
+        raise UserError(what, f"give with -f {hint}")
     if sum(one.num_pods for one in wanted) > MAX_PODS:
-        raise CommandError(f"more than {MAX_PODS} pods are too many to try", "try fewer replicas, or use --copies")
+        raise UserError(f"more than {MAX_PODS} pods are too many to try", "try fewer replicas, or use --copies")
     notes += _notes(objects, wanted, nodes, [*passed_over, *others])
     return Manifests(objects, wanted, notes)
 
@@ -166,12 +166,12 @@ def _instead(kept: Sequence[Loaded], others: Sequence[Skipped]) -> str:
 
 def _complain_about_nodes(files: Sequence[str], cluster_files: Sequence[str]) -> None:
     if not cluster_files:
-        raise CommandError(
+        raise UserError(
             f"no nodes to try on: --cluster is missing, and {', '.join(files)} has none",
             f"{DUMP}, then --cluster cluster.yaml",
-            USAGE,
+            2,
         )
-    raise CommandError(
+    raise UserError(
         f"no nodes in {', '.join(cluster_files)}",
         "the cluster's files need the nodes too: kubectl get nodes -o yaml",
     )

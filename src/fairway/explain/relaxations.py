@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fairway.cli.funnel import SHORT, refused_rows
-from fairway.cli.smaller_requests import with_less
 from fairway.cluster import Cluster, PodClass
 from fairway.cycle import Diagnosis
+from fairway.explain.funnel import SHORT, refused_rows
+from fairway.explain.smaller_requests import with_less
 from fairway.model import (
     Affinity,
     Node,

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairway.cli.main import CommandError
-from fairway.cli.output import Column
+from fairway.model import UserError
 from fairway.record import Run
+from fairway.tables import Column
 from fairway.words import count_text
 
 __all__ = ["COLUMNS", "PluginReport", "PluginShare", "plugin_lines", "plugin_rows", "read_plugin_times"]
@@ -54,7 +54,7 @@ class PluginReport:
 def read_plugin_times(run: Run, at: float) -> PluginReport:
     """What was used up to that time."""
     if not run.meta.get("options", {}).get("plugin_times"):
-        raise CommandError(
+        raise UserError(
             f"{run.path} does not say what plugins took: nobody measured it",
             "fairway sim SCENARIO --plugin-times --save RUN",
         )

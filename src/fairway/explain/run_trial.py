@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairway.cli.controllers import Wanted
-from fairway.cli.main import CommandError
-from fairway.cli.manifest_files import load_manifests
-from fairway.cli.manifests import Manifests
-from fairway.cli.run_moment import Moment, objects_seen
-from fairway.cli.run_options import check_time, time_text
-from fairway.cli.trial import Trial, Verdict, read_configuration
 from fairway.cycle import Configuration
-from fairway.model import Loaded, Node, Pod, Source
+from fairway.explain.controllers import Wanted
+from fairway.explain.manifest_files import load_manifests
+from fairway.explain.manifests import Manifests
+from fairway.explain.run_moment import Moment, objects_seen
+from fairway.explain.run_time import check_time, run_notes
+from fairway.explain.trial import Trial, Verdict, read_configuration
+from fairway.model import Loaded, Node, Pod, Source, UserError
 from fairway.record import Run
 from fairway.sim.scenario import decode_scenario
 from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.words import time_text
 
 if TYPE_CHECKING:
     from fairway.sim.simulation import SchedulerPlan
@@ -65,7 +65,7 @@ def pod_trial(run: Run, row: dict[str, Any], moment: Moment) -> tuple[RunTrial, 
     pod = next((one for one in seen if isinstance(one, Pod) and one.metadata.uid == row["uid"]), None)
     if pod is None:
         when = f"there is no pod {row['pod']} at {time_text(moment.at)}"
-        raise CommandError(when, f"it was there from {time_text(row['created_seconds'])} on")
+        raise UserError(when, f"it was there from {time_text(row['created_seconds'])} on")
     spec = msgspec.structs.replace(pod.spec, node_name="")
     pod = msgspec.structs.replace(pod, spec=spec)
     source = Source(str(run.path))
@@ -79,12 +79,13 @@ def pod_trial(run: Run, row: dict[str, Any], moment: Moment) -> tuple[RunTrial, 
 
 def open_run_trial(
     path: str, at: float | None, files: Sequence[str], config: str | None, seed: int
-) -> tuple[Trial, str]:
-    """`files_trial` on the run in that file, at that time or its end; and the options that name both, for hints."""
+) -> tuple[Trial, str, list[str]]:
+    """`files_trial` on the run in that file, at that time or its end; the options that name both, for hints; notes."""
     with Run.open(path) as run:
         time = check_time(run, at)
         trial = files_trial(run, time, files, config, seed)
-    return trial, f" --run {shlex.quote(path)} --at {shlex.quote(time_text(time))}"
+        notes = run_notes(run)
+    return trial, f" --run {shlex.quote(path)} --at {shlex.quote(time_text(time))}", notes
 
 
 def files_trial(run: Run, at: float, files: Sequence[str], config: str | None, seed: int) -> Trial:
@@ -92,7 +93,7 @@ def files_trial(run: Run, at: float, files: Sequence[str], config: str | None, s
     source = Source(str(run.path))
     given = [Loaded(thing, source) for thing in objects_seen(run, Moment(at), SchedulerSettings())]
     if not any(isinstance(one.object, Node) for one in given):
-        raise CommandError(f"there is no node at {time_text(at)}", "give --at another time of the run")
+        raise UserError(f"there is no node at {time_text(at)}", "give --at another time of the run")
     configuration = _merged(_plans(run)) if config is None else read_configuration(config)
     return Trial(load_manifests(files, (), given), configuration, seed)
 

@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from fairway.cli.controllers import Wanted
-from fairway.cli.relaxations import Relaxation, relaxations
-from fairway.cli.trial import Trial
 from fairway.cycle import Inspection, Profile
+from fairway.explain.controllers import Wanted
+from fairway.explain.relaxations import Relaxation, relaxations
+from fairway.explain.trial import Trial
 from fairway.model import PersistentVolumeClaim, Pod, PodSpec, PriorityClass
 from fairway.words import nodes_text
 

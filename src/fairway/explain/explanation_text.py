@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairway.cli.explanation import Explanation
-from fairway.cli.fixes import fix_line
-from fairway.cli.funnel import funnel_lines
-from fairway.cli.output import Column, plain_table
 from fairway.cycle import Decision
+from fairway.explain.explanation import Explanation
+from fairway.explain.fixes import fix_line
+from fairway.explain.funnel import funnel_lines
+from fairway.tables import Column, plain_table
 from fairway.words import amount_text, amount_texts, nodes_text, plugin_text
 
 __all__ = ["answer_lines", "node_lines"]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from fairway.cli.controllers import Wanted
-from fairway.cli.fixes import Fix, find_fixes, fix_document
-from fairway.cli.funnel import Step, funnel_document, make_funnel
-from fairway.cli.output import Column
-from fairway.cli.trial import Trial
 from fairway.cycle import Inspection, Profile
+from fairway.explain.controllers import Wanted
+from fairway.explain.fixes import Fix, find_fixes, fix_document
+from fairway.explain.funnel import Step, funnel_document, make_funnel
+from fairway.explain.trial import Trial
 from fairway.model import Pod
+from fairway.tables import Column
 from fairway.words import plugin_text
 
 __all__ = ["COLUMNS", "Amount", "Explanation"]
