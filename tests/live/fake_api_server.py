@@ -11,6 +11,7 @@ import asyncio
 import copy
 import json
 import re
+import ssl
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -62,16 +63,16 @@ class FakeApiServer:
         self.url = ""
         self._numbers = iter(range(1, 10**9))
 
-    async def start(self, port: int = 0) -> None:
+    async def start(self, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         app = web.Application()
         app.router.add_route("*", "/{tail:.*}", self._serve)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", port, reuse_address=True)
+        site = web.TCPSite(self._runner, "127.0.0.1", port, reuse_address=True, ssl_context=tls)
         await site.start()
         assert site._server is not None  # noqa: SLF001 - aiohttp does not tell the port otherwise
         port = site._server.sockets[0].getsockname()[1]  # type: ignore[attr-defined]  # noqa: SLF001
-        self.url = f"http://127.0.0.1:{port}"
+        self.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{port}"
 
     async def stop(self) -> None:
         for stream in list(self.streams):

@@ -139,7 +139,7 @@ BROKEN = {
     "not there": (None, NoKubeconfig, "no kubeconfig"),
     "not YAML": ("{", BrokenKubeconfig, "can not be used"),
     "another format": ("kind: Pod", BrokenKubeconfig, "can not be used"),
-    "a failing plugin": ("exec", BrokenKubeconfig, "exec: process returned 3"),
+    "a failing plugin": ("exec", BrokenKubeconfig, "exec: sh returned 3"),
 }
 
 

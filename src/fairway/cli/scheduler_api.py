@@ -38,8 +38,8 @@ BEST = (Column("node", "NODE"), Column("total", "TOTAL", right=True))
 
 def show_queue(address: SchedulerAddress, kubeconfig: str | None, context: str | None, output: str) -> None:
     """Print how the scheduler is, and who waits."""
-    status = _ask(address, "/fairway/v1/status", kubeconfig, context)
-    pods = _ask(address, "/fairway/v1/queue", kubeconfig, context)["pods"]
+    status, queue = _ask(address, kubeconfig, context, "/fairway/v1/status", "/fairway/v1/queue")
+    pods = queue["pods"]
     if is_structured(output):
         emit(pods, WAITING, output, status | {"waiting": pods})
         return
@@ -55,7 +55,7 @@ def show_queue(address: SchedulerAddress, kubeconfig: str | None, context: str |
 def explain_pod(address: SchedulerAddress, pod: str, kubeconfig: str | None, context: str | None, output: str) -> int:
     """Print what the scheduler says about a pod."""
     name = pod if "/" in pod else f"default/{pod}"
-    found = _ask(address, f"/fairway/v1/why?pod={quote(name)}", kubeconfig, context)
+    (found,) = _ask(address, kubeconfig, context, f"/fairway/v1/why?pod={quote(name)}")
     fits = bool(found["node"] or found.get("feasible"))
     if is_structured(output):
         emit(found.get("refused", []), REFUSED, output, found)
@@ -81,12 +81,14 @@ def _sentence(found: dict[str, Any]) -> str:
     return f"{words} · {fits if found['feasible'] else found['message'] or 'fits nowhere'}"
 
 
-def _ask(address: SchedulerAddress, path: str, kubeconfig: str | None, context: str | None) -> dict[str, Any]:
-    """One question; our token goes along, if the kubeconfig has one."""
-    return live_errors(_asked(address, path, kubeconfig, context))
+def _ask(address: SchedulerAddress, kubeconfig: str | None, context: str | None, *paths: str) -> list[dict[str, Any]]:
+    """Some questions; our token goes along, if the kubeconfig has one."""
+    return live_errors(_asked(address, kubeconfig, context, *paths))
 
 
-async def _asked(address: SchedulerAddress, path: str, kubeconfig: str | None, context: str | None) -> dict[str, Any]:
+async def _asked(
+    address: SchedulerAddress, kubeconfig: str | None, context: str | None, *paths: str
+) -> list[dict[str, Any]]:
     from fairway.live.clock import SystemClock
     from fairway.live.credentials import Credentials
     from fairway.live.problems import NoKubeconfig
@@ -95,8 +97,13 @@ async def _asked(address: SchedulerAddress, path: str, kubeconfig: str | None, c
     address.check()  # before an exec plugin is asked for a token in vain
     token = None
     try:
-        token = await (await Credentials.load(kubeconfig, context, None, SystemClock())).header()
+        credentials = await Credentials.load(kubeconfig, context, None, SystemClock(), warn=_ignore)
+        token = await credentials.header()
     except NoKubeconfig:
         if kubeconfig is not None:
             raise
-    return await ask(address, path, token)
+    return [await ask(address, path, token) for path in paths]
+
+
+def _ignore(warning: str) -> None:
+    """What the kubeconfig says of the API server's certificate is no danger: nobody talks to the API server here."""

@@ -135,7 +135,7 @@ def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str)
     from fairway.cli.run import live_errors
     from fairway.explain.live_cluster import live_objects, live_status
 
-    found = live_status(live_errors(live_objects(*live)), time())
+    found = live_status(live_errors(live_objects(*live, narrate)), time())
     names = [one.resource for one in found.resources if one.resource != "pods"]
     rows, columns = _table(found, by_node, label, names, exact=is_structured(output))
     if is_structured(output):

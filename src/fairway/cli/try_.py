@@ -106,7 +106,10 @@ def try_command(
         from fairway.explain.live_cluster import live_objects
         from fairway.explain.trial import open_trial
 
-        trial, moment = open_trial(files, (), config, seed, live_errors(live_objects(*live))), f" {live.arguments}"
+        trial, moment = (
+            open_trial(files, (), config, seed, live_errors(live_objects(*live, narrate))),
+            f" {live.arguments}",
+        )
     else:
         trial, moment = _open(files, cluster_files, config, seed, run_path, at)
     for note in trial.manifests.notes:

@@ -168,8 +168,8 @@ def _open_live(live: LiveCluster, name: str, files: Sequence[str], config: str |
     from fairway.explain.trial import open_trial
 
     if files:
-        return open_trial(files, (), config, seed, live_errors(live_objects(*live)))
-    trial, node, note = pod_trial(live_errors(live_objects(*live)), name, config, seed)
+        return open_trial(files, (), config, seed, live_errors(live_objects(*live, narrate)))
+    trial, node, note = pod_trial(live_errors(live_objects(*live, narrate)), name, config, seed)
     if note:
         narrate(note)
     if node:

@@ -8,7 +8,7 @@ classes; writes nothing. Raises `LiveProblem` when the cluster can not be reache
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -32,10 +32,12 @@ COUNTED = re.compile(r"(\d+) ([^,]+?)(?=, \d+ |\.(?: |$))")
 """`2 Insufficient cpu` in kube-scheduler's sentence."""
 
 
-async def live_objects(kubeconfig: str | None, context: str | None) -> list[Loaded]:
-    """Everything a decision may depend on, as it is now; raises `LiveProblem`s."""
+async def live_objects(
+    kubeconfig: str | None, context: str | None, warn: Callable[[str], None] | None = None
+) -> list[Loaded]:
+    """Everything a decision may depend on, as it is now; raises `LiveProblem`s. `warn`: as `Credentials` takes it."""
     clock = SystemClock()
-    connection = await Connection.open(kubeconfig, context, user_agent_suffix="command", clock=clock)
+    connection = await Connection.open(kubeconfig, context, user_agent_suffix="command", clock=clock, warn=warn)
     try:
         classes = WatchedKind(PriorityClass, "/apis/scheduling.k8s.io/v1/priorityclasses")
         objects = await read_objects(connection, clock, (classes, *WATCHED))

@@ -1,6 +1,6 @@
 """Certificates: one of our own to serve with when none is given, and contexts made from files or from bytes.
 
-In: paths, or PEM bytes. Out: `ssl.SSLContext`s. Python's ssl module reads private keys from files only; `as_files`
+In: paths, or PEM bytes. Out: `ssl.SSLContext`s. Python's ssl module reads private keys from files only; `as_file`
 lends it bytes as files that exist in memory alone, so that a read-only root file system is enough.
 """
 
@@ -24,10 +24,12 @@ from fairway.live.problems import LiveProblem
 if TYPE_CHECKING:
     from cryptography.x509 import GeneralName
 
-__all__ = ["BadCertificate", "as_file", "fingerprint", "self_signed", "serving_context"]
+__all__ = ["BadCertificate", "as_file", "as_memory_file", "fingerprint", "self_signed", "serving_context"]
 
 logger = logging.getLogger(__name__)
 VALID_DAYS = 365
+MEMORY_FOLDERS = ("/dev/shm",) if not hasattr(os, "getuid") else ("/dev/shm", f"/run/user/{os.getuid()}")
+"""Where file systems in memory are by custom."""
 
 
 class BadCertificate(LiveProblem):
@@ -111,16 +113,25 @@ def _general_name(host: str) -> GeneralName:
 @contextmanager
 def as_file(data: bytes) -> Iterator[str]:
     """A path under which these bytes can be read, for a while; on Linux nothing touches a disk."""
-    if hasattr(os, "memfd_create"):
-        number = os.memfd_create("fairway")
-        try:
-            os.write(number, data)
-            yield f"/proc/self/fd/{number}"
-        finally:
-            os.close(number)
+    if not hasattr(os, "memfd_create"):
+        with as_memory_file(data) as path:
+            yield path
         return
-    with tempfile.TemporaryDirectory() as folder:
+    number = os.memfd_create("fairway")
+    try:
+        with open(number, "wb", closefd=False) as file:
+            file.write(data)
+        yield f"/proc/self/fd/{number}"
+    finally:
+        os.close(number)
+
+
+@contextmanager
+def as_memory_file(data: bytes, folders: tuple[str, ...] = MEMORY_FOLDERS) -> Iterator[str]:
+    """Where there are no files without a name: one in a folder of our own, in memory if there is such a place."""
+    places = [place for place in folders if os.access(place, os.W_OK | os.X_OK)]
+    with tempfile.TemporaryDirectory(prefix="fairway-", dir=places[0] if places else None) as folder:  # mode 0700
         path = Path(folder, "pem")
-        path.touch(mode=0o600)
-        path.write_bytes(data)
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(data)
         yield str(path)

@@ -91,10 +91,11 @@ class Connection:
         user_agent_suffix: str = "scheduler",
         rate_limit: RateLimit | None = None,
         clock: Clock | None = None,
+        warn: Callable[[str], None] | None = None,
     ) -> Self:
-        """Read the credentials; nothing is sent yet."""
+        """Read the credentials; nothing is sent yet. `warn`: as `Credentials` takes it."""
         clock = clock or SystemClock()
-        credentials = await Credentials.load(kubeconfig, context, master, clock)
+        credentials = await Credentials.load(kubeconfig, context, master, clock, warn)
         return cls(credentials, clock, f"fairway/{__version__} {user_agent_suffix}", rate_limit)
 
     @property

@@ -1,45 +1,88 @@
-"""Which API server, and as whom: kubeconfig or service account, read by kubernetes_asyncio and kept fresh.
+"""Which API server, and as whom: kubeconfig or service account, kept fresh.
 
 In: the paths and names a user gave, or nothing. Out: `Credentials`: the server's address, a TLS context and, on
 demand, the Authorization header. Tokens in files, exec plugins and auth providers are asked again every minute, and
-at once when the server answers 401; certificates in files likewise. `connection` alone uses this; nothing here is
-ever printed.
+at once when the server answers 401; certificates, keys and whether to check the server's likewise. Keys go from the
+kubeconfig to OpenSSL through memory and are never written to a disk. `connection` and the commands that ask a
+scheduler use this; nothing here is ever printed.
 """
 
 from __future__ import annotations
 
+import base64
+import logging
 import os
 import ssl
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from fairway.live.auth_provider import OpenIdTokens
+from fairway.live.certificates import as_file
 from fairway.live.clock import Clock
+from fairway.live.exec_plugin import run_plugin
+from fairway.live.kubeconfig import ChosenContext, read_context
 from fairway.live.kubeconfig_faults import find_fault
 from fairway.live.problems import BrokenKubeconfig, NoKubeconfig
 
 __all__ = ["Credentials"]
 
+logger = logging.getLogger(__name__)
 REFRESH_SECONDS = 60.0
-BROKEN = (OSError, ValueError, TypeError, AttributeError, KeyError, AssertionError)
-"""What the library raises, beside its own exception, at a file of another shape."""
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
-SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+class Trust(NamedTuple):
+    """What a TLS context is made from (PEM); contexts of equal ones are alike."""
+
+    authorities: bytes = b""  # b"": the system's
+    certificate: bytes = b""
+    key: bytes = b""
+    is_unchecked: bool = False  # insecure-skip-tls-verify
+
+    def context(self) -> ssl.SSLContext:
+        """The context; raises `OSError` (of which `SSLError` is one) or `ValueError`."""
+        with ExitStack() as stack:
+            cafile = stack.enter_context(as_file(self.authorities)) if self.authorities else None
+            context = ssl.create_default_context(cafile=cafile)
+            if self.certificate:
+                key = stack.enter_context(as_file(self.key)) if self.key else None
+                context.load_cert_chain(stack.enter_context(as_file(self.certificate)), key)
+        if self.is_unchecked:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return context
 
 
 class Credentials:
     """Address and identity for one API server."""
 
-    def __init__(self, path: str, context: str | None, master: str | None, clock: Clock) -> None:
-        """`path`: a kubeconfig, or several as in KUBECONFIG; "": the service account of this pod."""
+    def __init__(
+        self,
+        path: str,
+        context: str | None,
+        master: str | None,
+        clock: Clock,
+        warn: Callable[[str], None] | None = None,
+        service_account: Path = SERVICE_ACCOUNT,
+    ) -> None:
+        """`path`: a kubeconfig, or several as in KUBECONFIG; "": the service account of this pod.
+
+        `warn` is for commands: a person is there, who is told of dangers and may be asked by exec plugins. Without it
+        dangers are logged.
+        """
         self._path = path
         self._context = context
         self._master = master
         self._clock = clock
+        self._warn = warn
+        self._service_account = service_account
         self._read_at = 0.0
         self._header = ""
-        self._files: tuple[tuple[str, bytes], ...] = ()
+        self._trust: Trust | None = None
+        self._openid = OpenIdTokens(clock.now)
         self.url = ""
         self.ssl: ssl.SSLContext | None = None
         self.server_name: str | None = None
@@ -47,11 +90,16 @@ class Credentials:
 
     @classmethod
     async def load(
-        cls, kubeconfig: str | os.PathLike[str] | None, context: str | None, master: str | None, clock: Clock
+        cls,
+        kubeconfig: str | os.PathLike[str] | None,
+        context: str | None,
+        master: str | None,
+        clock: Clock,
+        warn: Callable[[str], None] | None = None,
     ) -> Credentials:
         """Find and read credentials; raises `NoKubeconfig` or `BrokenKubeconfig`."""
         path = _find(kubeconfig, context, master)
-        credentials = cls(path, context, master, clock)
+        credentials = cls(path, context, master, clock, warn)
         await credentials.renew()
         return credentials
 
@@ -63,64 +111,100 @@ class Credentials:
 
     async def renew(self) -> None:
         """Read everything again."""
-        if not self._path and self._master is not None:
+        if self._path:
+            await self._read_kubeconfig()
+        elif self._master is not None:
             self.url = self._master.rstrip("/")
             self.ssl = ssl.create_default_context() if self.url.startswith("https") else None
             self._read_at = float("inf")
             return
-        found = await self._read()
-        self.url = (self._master or found.host).rstrip("/")
-        self._header = found.api_key.get("BearerToken", "").strip()
-        self.server_name = found.tls_server_name
-        self.proxy = found.proxy or _environment_proxy(self.url)
-        if self.url.startswith("https"):
-            self._trust(found)
+        else:
+            self._read_service_account()
         self._read_at = self._clock.monotonic()
 
-    async def _read(self) -> Any:
-        """Let kubernetes_asyncio fill in a client configuration."""
-        import yaml  # noqa: PLC0415
-        from kubernetes_asyncio.client import Configuration  # noqa: PLC0415 - takes half a second
-        from kubernetes_asyncio.config import (  # noqa: PLC0415
-            ConfigException,
-            load_incluster_config,
-            load_kube_config,
-        )
+    async def _read_kubeconfig(self) -> None:
+        chosen = read_context(self._path, self._context)
+        cluster, user = chosen
+        url = (self._master or cluster.text("server")).rstrip("/")
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise cluster.broken("server", "is not an address", "write https://HOST:PORT")
+        certificate, key = user.content("client-certificate"), user.content("client-key")
+        if user.fields.get("auth-provider"):
+            header = await self._openid.header(user)
+        elif user.fields.get("exec"):
+            given = await run_plugin(chosen, has_person=self._warn is not None)
+            header = f"Bearer {given.token}" if given.token else ""
+            if given.certificate:
+                certificate, key = given.certificate, given.key
+        else:
+            header = _static_header(chosen)
+        self.url = url
+        self._header = header
+        self.server_name = cluster.text("tls-server-name") or None
+        self.proxy = cluster.text("proxy-url") or _environment_proxy(url)
+        if url.startswith("https"):
+            is_unchecked = cluster.flag("insecure-skip-tls-verify")
+            self._rely_on(Trust(cluster.content("certificate-authority"), certificate, key, is_unchecked), chosen)
 
-        found: Any = type.__call__(Configuration)  # not a copy of the library's global one
+    def _read_service_account(self) -> None:
+        """As kubelets put it into pods."""
+        host, port = (os.environ.get(f"KUBERNETES_SERVICE_{name}", "") for name in ("HOST", "PORT"))
         try:
-            if self._path:
-                await load_kube_config(self._path, self._context, found, persist_config=False)
-            else:
-                load_incluster_config(found)  # type: ignore[no-untyped-call]
-        except (*BROKEN, ConfigException, yaml.YAMLError) as error:
-            words = str(error).replace("Invalid kube-config file. ", "") or type(error).__name__
-            raise self._broken(words, _contexts(self._path)) from None
-        return found
+            token = (self._service_account / "token").read_text().strip()
+            authorities = (self._service_account / "ca.crt").read_bytes()
+        except OSError as error:
+            raise self._broken(f"{error.filename}: {error.strerror}") from None
+        if not (host and port and token and authorities):
+            raise self._broken("KUBERNETES_SERVICE_HOST and _PORT, the token and ca.crt must not be empty")
+        self.url = self._master or f"https://{f'[{host}]' if ':' in host else host}:{port}"
+        self._header = f"Bearer {token}"
+        self.proxy = _environment_proxy(self.url)
+        self._rely_on(Trust(authorities), None)
 
-    def _broken(self, words: str, contexts: tuple[str, ...] = ()) -> BrokenKubeconfig:
-        """With the field that is to blame, if a certificate or key is."""
-        fault = find_fault(self._path, self._context) if self._path else None
-        if fault is None:
-            return BrokenKubeconfig(self._path or "of the service account", words, contexts)
-        return BrokenKubeconfig(fault.file, f"{fault.field} {fault.wrong}", fix=fault.fix)
+    def _broken(self, words: str) -> BrokenKubeconfig:
+        return BrokenKubeconfig(self._path or "of the service account", words)
 
-    def _trust(self, found: Any) -> None:
-        """Make a TLS context, unless the files are as they were: open connections belong to their context."""
-        names = [found.ssl_ca_cert, found.cert_file, found.key_file]
+    def _rely_on(self, trust: Trust, chosen: ChosenContext | None) -> None:
+        """Make a TLS context, unless it would be the same: open connections belong to their context."""
+        if trust == self._trust:
+            return
         try:
-            files = tuple((name, Path(name).read_bytes()) if name else ("", b"") for name in names)
-            if self.ssl is not None and [data for _, data in files] == [data for _, data in self._files]:
-                return
-            trusted = ssl.create_default_context(cafile=found.ssl_ca_cert or None)
-            if found.cert_file:
-                trusted.load_cert_chain(found.cert_file, found.key_file or None)
-        except (OSError, ssl.SSLError) as error:
-            raise self._broken(f"a certificate or key: {error}") from None
-        if not found.verify_ssl:
-            trusted.check_hostname = False
-            trusted.verify_mode = ssl.CERT_NONE
-        self.ssl, self._files = trusted, files
+            context = trust.context()
+        except (OSError, ValueError) as error:
+            fault = find_fault(chosen) if chosen is not None else None
+            raise fault or self._broken(f"a certificate or key: {error}") from None
+        was_unchecked = self._trust is not None and self._trust.is_unchecked
+        self.ssl, self._trust = context, trust
+        if trust.is_unchecked and not was_unchecked:
+            self._tell(
+                f"the certificate of the API server at {self.url} is not checked (insecure-skip-tls-verify): "
+                "whoever answers in its place sees our credentials and decides what we see"
+            )
+        elif was_unchecked and not trust.is_unchecked:
+            logger.info("the certificate of the API server is checked from now on", extra={"server": self.url})
+
+    def _tell(self, words: str) -> None:
+        if self._warn is not None:
+            self._warn(f"warning: {words}")
+        else:
+            logger.warning(words)
+
+
+def _static_header(chosen: ChosenContext) -> str:
+    """From a token, a file with one, or a name and a password."""
+    user = chosen.user
+    token = user.text("token")
+    if not token and (path := user.text("tokenFile")):
+        try:
+            token = user.beside(path).read_text()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise user.broken("tokenFile", f"{user.beside(path)} can not be read: {reason}") from None
+    if token.strip():
+        return f"Bearer {token.strip()}"
+    if user.text("username") and user.text("password"):
+        return "Basic " + base64.b64encode(f"{user.text('username')}:{user.text('password')}".encode()).decode()
+    return ""
 
 
 def _find(kubeconfig: str | os.PathLike[str] | None, context: str | None, master: str | None) -> str:
@@ -139,7 +223,7 @@ def _find(kubeconfig: str | os.PathLike[str] | None, context: str | None, master
     home = Path("~/.kube/config").expanduser()
     if home.is_file():
         return str(home)
-    if os.environ.get("KUBERNETES_SERVICE_HOST") and SERVICE_ACCOUNT.is_file():
+    if os.environ.get("KUBERNETES_SERVICE_HOST") and (SERVICE_ACCOUNT / "token").is_file():
         return ""
     raise NoKubeconfig(str(home))
 
@@ -150,17 +234,3 @@ def _environment_proxy(url: str) -> str | None:
     if parts.hostname is None or proxy_bypass(parts.hostname):
         return None
     return getproxies().get(parts.scheme)
-
-
-def _contexts(path: str) -> tuple[str, ...]:
-    """The contexts a kubeconfig has, as far as it can be read."""
-    import yaml  # noqa: PLC0415
-
-    names: list[str] = []
-    for part in path.split(os.pathsep):
-        try:
-            tree = yaml.safe_load(Path(part).expanduser().read_text())
-            names += [str(one["name"]) for one in tree["contexts"]]
-        except (OSError, ValueError, TypeError, KeyError, RecursionError, yaml.YAMLError):
-            continue
-    return tuple(names)

@@ -29,7 +29,8 @@ SECRETS = re.compile(
       (?P<scheme>\b(?:bearer|basic)\s+)(?P<credential>[A-Za-z0-9._~+/=-]{8,})      # of an Authorization header
     | (?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?  # a JSON web token
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----.*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
-    | (?P<key>["']?(?:token|id[-_]token|refresh[-_]token|password|client[-_]key[-_]data|authorization)["']?\s*[:=]\s*)
+    | (?P<key>["']?(?:token|id[-_]token|refresh[-_]token|passw(?:or)?d|client[-_]?key[-_]?data|client[-_]?secret
+        |secret[-_]?(?:access[-_]?)?key|api[-_]?key|authorization)["']?\s*[:=]\s*)
       (?P<value>"[^"]*"|'[^']*'|[^\s,;}&]+)
     | (?P<user>://[^/\s:@]+:)[^/\s@]+(?=@)                                         # user:password@ in an address
     """,
@@ -98,6 +99,6 @@ def set_up(style: LogFormat = "json", level: int = logging.INFO, stream: TextIO 
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level)
-    for noisy in ("aiohttp.access", "asyncio", "kubernetes_asyncio"):
+    for noisy in ("aiohttp.access", "asyncio"):
         logging.getLogger(noisy).setLevel(max(level, logging.WARNING))
     return handler
