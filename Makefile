@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons check bench bench-reference bench-live bench-worst soak chaos fuzz reference e2e format clean
+.PHONY: help demo test pythons check bench bench-reference bench-live bench-worst soak chaos fuzz reference e2e lock sbom image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,15 @@ reference: $(STAMP) ## the recorded decisions made anew by kube-scheduler's own 
 
 e2e: $(STAMP) ## upstream's own e2e specs with both schedulers, about an hour; FOCUS=expression for some of them
 	$(BIN)/python -m tests.e2e --focus '$(FOCUS)'
+
+lock: $(STAMP) ## requirements/runtime.txt and build.txt anew: what the image installs, with hashes
+	$(BIN)/python -m deploy.lock
+
+sbom: $(STAMP) ## what is in a release, as CycloneDX: dist/fairway.cdx.json
+	$(BIN)/python -m deploy.sbom dist/fairway.cdx.json
+
+image: $(STAMP) ## an image to release: BASE=python:TAG@sha256:DIGEST IMAGE=NAME:TAG
+	$(BIN)/python -m deploy.release "$(BASE)" "$(IMAGE)"
 
 format: $(STAMP) ## format the code and apply the safe lint fixes
 	$(BIN)/ruff check --fix-only

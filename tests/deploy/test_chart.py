@@ -173,6 +173,85 @@ def test_service_monitor_comes_with_a_role_to_scrape() -> None:
     assert rules == [[{"nonResourceURLs": ["/metrics", "/metrics/resources"], "verbs": ["get"]}]]
 
 
+MONITOR: dict[str, Any] = {"serviceMonitor.enabled": True}
+AUTHORITY = {"secret": {"name": "fairway-tls", "key": "ca.crt"}}
+
+
+@pytest.mark.parametrize(
+    ("values", "trust"),
+    [
+        ({}, {"insecureSkipVerify": True}),
+        ({"tlsSecretName": "t"}, {"insecureSkipVerify": False, "serverName": "fairway.kube-system.svc"}),
+        (
+            {"tlsSecretName": "t", "serviceMonitor.tls.ca": AUTHORITY, "serviceMonitor.tls.serverName": "metrics.lab"},
+            {"insecureSkipVerify": False, "serverName": "metrics.lab", "ca": AUTHORITY},
+        ),
+        (
+            {"serviceMonitor.tls.ca": {"configMap": {"name": "a", "key": "b"}}},
+            {
+                "insecureSkipVerify": False,
+                "serverName": "fairway.kube-system.svc",
+                "ca": {"configMap": {"name": "a", "key": "b"}},
+            },
+        ),
+        ({"tlsSecretName": "t", "serviceMonitor.tls.insecureSkipVerify": True}, {"insecureSkipVerify": True}),
+        (
+            {"serviceMonitor.tls.insecureSkipVerify": False},
+            {"insecureSkipVerify": False, "serverName": "fairway.kube-system.svc"},
+        ),
+    ],
+    ids=["self-signed", "certificate", "with authority and name", "authority alone", "told not to", "told to"],
+)
+def test_prometheus_checks_a_certificate_that_can_be_checked(values: dict[str, Any], trust: Object) -> None:
+    (endpoint,) = one(render(MONITOR | values), "ServiceMonitor")["spec"]["endpoints"]
+    assert endpoint["tlsConfig"] == trust
+
+
+def test_image_is_named_by_digest_if_there_is_one() -> None:
+    digest = f"sha256:{'ab' * 32}"
+    assert container(render({"image.repository": "r"}))["image"] == f"r:{__version__}"
+    assert container(render({"image.repository": "r", "image.tag": "t"}))["image"] == "r:t"
+    named = {"image.repository": "r", "image.tag": "t", "image.digest": digest}
+    assert container(render(named))["image"] == f"r@{digest}"
+
+
+def test_there_is_no_network_policy_unless_asked_for() -> None:
+    assert not [each for each in render() if each["kind"] == "NetworkPolicy"]
+
+
+def test_network_policy_lets_metrics_in_and_requests_to_the_api_server_out() -> None:
+    objects = render({"networkPolicy.enabled": True, "securePort": 1234})
+    spec = one(objects, "NetworkPolicy")["spec"]
+    labels = one(objects, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    assert spec["podSelector"]["matchLabels"].items() <= labels.items()
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    (port,) = container(objects)["ports"]
+    assert spec["ingress"] == [{"ports": [{"port": port["name"], "protocol": "TCP"}]}]
+    server, names = spec["egress"]
+    assert server == {"ports": [{"port": 443, "protocol": "TCP"}, {"port": 6443, "protocol": "TCP"}]}
+    assert [(rule["port"], rule["protocol"]) for rule in names["ports"]] == [(53, "UDP"), (53, "TCP")]
+    (resolver,) = names["to"]
+    assert resolver["podSelector"]["matchLabels"] == {"k8s-app": "kube-dns"}
+    assert resolver["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "kube-system"}
+
+
+def test_network_policy_can_be_narrower() -> None:
+    prometheus = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    server, extender = {"ipBlock": {"cidr": "10.0.0.1/32"}}, {"to": [{"podSelector": {}}], "ports": [{"port": 8888}]}
+    values = {
+        "networkPolicy.enabled": True,
+        "networkPolicy.metricsFrom": [prometheus],
+        "networkPolicy.apiServer": [server],
+        "networkPolicy.apiServerPorts": [6443],
+        "networkPolicy.dns": None,
+        "networkPolicy.extraEgress": [extender],
+    }
+    spec = one(render(values), "NetworkPolicy")["spec"]
+    assert [rule["from"] for rule in spec["ingress"]] == [[prometheus]]
+    assert spec["egress"] == [{"ports": [{"port": 6443, "protocol": "TCP"}], "to": [server]}, extender]
+    assert one(render(values | {"networkPolicy.metricsFrom": []}), "NetworkPolicy")["spec"]["ingress"] == []
+
+
 def test_no_right_is_for_everything() -> None:
     for role in (each for each in render() if each["kind"] in ("Role", "ClusterRole")):
         for rule in role["rules"]:
@@ -201,8 +280,22 @@ def test_no_right_is_given_twice() -> None:
         {"securePort": 0},
         {"image.repository": ""},
         {"config": {"leaderElection": {"leaderElect": True}}},
+        {"image.digest": "sha256:abc"},
+        {"serviceMonitor.tls.ca": {"secret": {"name": "a", "key": "b"}, "configMap": {"name": "a", "key": "b"}}},
+        {"serviceMonitor.tls.ca": {"secret": {"name": "a"}}},
+        {"networkPolicy.apiServerPorts": []},
     ],
-    ids=["unknown", "format", "port", "no image", "lease in config"],
+    ids=[
+        "unknown",
+        "format",
+        "port",
+        "no image",
+        "lease in config",
+        "digest",
+        "two authorities",
+        "no key",
+        "no API server",
+    ],
 )
 def test_mistakes_in_values_are_refused(values: dict[str, Any]) -> None:
     with pytest.raises(HelmError, match="schema"):
@@ -231,7 +324,7 @@ def test_image_is_built_from_what_there_is() -> None:
     copied = [line.split()[1:-1] for line in dockerfile() if line.startswith("COPY") and "--from" not in line]
     assert all((ROOT / name).exists() for names in copied for name in names)
     ignored = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text()
-    assert all(f"!{name}" in ignored for names in copied for name in names)
+    assert all(f"!{name.partition('/')[0]}" in ignored for names in copied for name in names)
 
 
 def test_no_registry_is_named() -> None:

@@ -47,3 +47,12 @@ app.kubernetes.io/component: scheduler
 {{- $ours := dict "profiles" (list (dict "schedulerName" .Values.schedulerName)) -}}
 {{- toYaml (merge $fixed (deepCopy .Values.config) $ours) }}
 {{- end }}
+
+{{/* By digest if there is one: a tag may mean another image tomorrow. */}}
+{{- define "fairway.image" -}}
+{{- if .Values.image.digest }}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- else }}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- end }}
+{{- end }}
