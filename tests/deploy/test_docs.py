@@ -13,12 +13,19 @@ import yaml
 
 from fairway.cli.run import run
 from fairway.cycle import PluginEntry, decode_configuration, implemented_points
+from fairway.live import exec_plugin
+from fairway.live.authorization import REVIEWS_PER_SECOND
+from fairway.live.extender_server import MAX_BODY_BYTES
+from fairway.live.front_door import DoorLimits
 from fairway.live.metric_families import FAMILIES
+from fairway.model.nesting import MAX_DEPTH
 from fairway.plugin import Plugin
 from fairway.plugins.registry import REGISTRY
+from fairway.trace.text_file import EXPANDED_BYTES
 from tests.deploy.chart import MANIFESTS, ROOT, render
 
 LIVE, DEPLOYING = ROOT / "docs" / "live.md", ROOT / "docs" / "deploying.md"
+SECURITY = ROOT / "docs" / "security.md"
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -61,7 +68,7 @@ def test_configuration_of_the_extender_is_one_that_fairway_reads() -> None:
     assert (found.extenders[0].filter_verb, found.extenders[0].ignorable) == ("filter", True)
 
 
-@pytest.mark.parametrize("text", blocks(DEPLOYING, "yaml"), ids=["profiles", "own plugin"])
+@pytest.mark.parametrize("text", blocks(DEPLOYING, "yaml"), ids=["profiles", "own plugin", "monitor", "policy"])
 def test_values_are_ones_that_the_chart_takes(text: str) -> None:
     objects = render(yaml.safe_load(text))
     (config,) = [each["data"]["config.yaml"] for each in objects if each["kind"] == "ConfigMap"]
@@ -87,3 +94,47 @@ def test_files_that_are_named_are_there() -> None:
 def test_image_that_is_replaced_is_the_one_in_the_manifests() -> None:
     (shown,) = re.findall(r"s\|(image: \S+)\|", DEPLOYING.read_text())
     assert MANIFESTS.read_text().count(shown) == 1
+
+
+def test_limits_in_the_security_page_are_the_programs() -> None:
+    text = " ".join(SECURITY.read_text().split())
+    door = DoorLimits()
+    for words in (
+        f"{door.connections} connections",
+        f"{door.accepts_per_second:g} new ones a second",
+        f"{door.handshake_seconds:g} seconds for a handshake, {door.head_seconds:g} for a request's head, "
+        f"{door.request_seconds:g} for a request, {door.idle_seconds:g} of idleness, {door.requests} requests at once",
+        f"{REVIEWS_PER_SECOND:g} reviews a second",
+        f"Bodies are at most {MAX_BODY_BYTES >> 20} MiB",
+        f"A plugin has {exec_plugin.SECONDS:g} seconds",
+        f"It may print {exec_plugin.MAX_BYTES >> 20} MiB",
+        f"cut to {exec_plugin.SHOWN_CHARACTERS} characters",
+        f"nested {MAX_DEPTH} deep",
+        f"expand to {EXPANDED_BYTES >> 20} MiB",
+    ):
+        assert words in text
+
+
+def test_targets_and_flags_in_the_security_page_exist() -> None:
+    text = SECURITY.read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"`make ([a-z-]+)", text))
+    assert {"lock", "sbom", "image"} <= targets
+    assert all(f"\n{target}:" in makefile for target in targets)
+    known = {name for option in run.params for name in option.opts} | {"--scheduler"}
+    meant = {"--secure-port", "--trust-loopback", "--extender", "--client-ca-file", "--token-file", "--allow-plugins"}
+    assert meant <= known
+    assert all(f"`{flag}" in text for flag in meant)
+
+
+@pytest.mark.parametrize("path", [SECURITY, LIVE, DEPLOYING, ROOT / "SECURITY.md", ROOT / "README.md"], ids=str)
+def test_links_lead_somewhere(path: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        if "://" in link:
+            continue
+        name, _, heading = link.partition("#")
+        target = path if not name else path.parent / name
+        assert target.exists(), link
+        if heading:
+            lines = re.findall(r"^#+ (.+)$", target.read_text(), re.MULTILINE)
+            assert heading in {re.sub(r"[^a-z0-9 -]", "", line.lower()).replace(" ", "-") for line in lines}, link
