@@ -50,6 +50,7 @@ KINDS: Final = {
     "StatefulSet": Kind(APPS, "statefulsets"),
     "Deployment": Kind(APPS, "deployments"),
     "PodDisruptionBudget": Kind("apis/policy/v1", "poddisruptionbudgets"),
+    "NetworkPolicy": Kind("apis/networking.k8s.io/v1", "networkpolicies"),
     "PriorityClass": Kind("apis/scheduling.k8s.io/v1", "priorityclasses", False),
     "StorageClass": Kind(STORAGE, "storageclasses", False),
     "CSINode": Kind(STORAGE, "csinodes", False),

@@ -47,8 +47,16 @@ Right = tuple[str, str, str]  # group, resource, verb
 
 @pytest.mark.parametrize(
     "values",
-    [{}, {"tlsSecretName": "cert", "leaderElection.enabled": False, "extraEnv": [{"name": "A", "value": "b"}]}],
-    ids=["manifests", "chart with other values"],
+    [
+        {},
+        {"tlsSecretName": "cert", "leaderElection.enabled": False, "extraEnv": [{"name": "A", "value": "b"}]},
+        {
+            "networkPolicy.enabled": True,
+            "networkPolicy.metricsFrom": [{"namespaceSelector": {}}],
+            "networkPolicy.apiServer": [{"ipBlock": {"cidr": "10.0.0.1/32"}}],
+        },
+    ],
+    ids=["manifests", "chart with other values", "network policy"],
 )
 def test_objects_are_accepted_by_the_api_server(control_plane: ControlPlane, values: dict[str, Any]) -> None:
     objects = render(values) if values else load(MANIFESTS.read_text())

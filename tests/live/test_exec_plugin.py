@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
 import select
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +160,38 @@ def test_one_that_needs_a_person_is_not_started_without(tmp_path: Path) -> None:
     script = f"touch {tmp_path / 'started'}"
     assert "there is no terminal" in complaint(tmp_path, script, interactiveMode="Always")
     assert not (tmp_path / "started").exists()
+
+
+def test_a_person_at_a_terminal_can_be_asked_by_a_command(tmp_path: Path) -> None:
+    script = f"""
+    echo "$KUBERNETES_EXEC_INFO" > {tmp_path / "info"}
+    printf 'password? ' >&2
+    read answer
+    echo "$answer" > {tmp_path / "answer"}
+    echo '{GOOD}'"""
+    user = {"exec": {**write_plugin(tmp_path / "plugin", script), "interactiveMode": "Always"}}
+    path = write_config(tmp_path / "config", "https://127.0.0.1:1", {}, user)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "fairway", "status", "--kubeconfig", str(path)]
+    process = subprocess.Popen(command, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs, start_new_session=True)
+    try:
+        os.close(theirs)
+        shown = b""
+        while b"password? " not in shown:
+            shown += os.read(ours, 1024)
+        os.write(ours, b"sesame\n")
+        while True:
+            try:
+                shown += os.read(ours, 1024)
+            except OSError:  # the other side of a terminal is gone
+                break
+        assert process.wait(60) == 4, shown  # nobody listens there
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    assert (tmp_path / "answer").read_text() == "sesame\n"
+    assert json.loads((tmp_path / "info").read_text())["spec"] == {"interactive": True}
 
 
 def test_it_is_told_of_the_cluster_if_it_wants_to_be(tmp_path: Path) -> None:
