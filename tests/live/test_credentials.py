@@ -23,7 +23,7 @@ from fairway.live.credentials import Credentials
 from fairway.live.problems import BrokenKubeconfig, Unreachable
 from tests.kube.certificates import Authority
 from tests.live.fake_api_server import FakeApiServer
-from tests.live.identities import data, inline, server_context, write_config
+from tests.live.identities import credential, data, inline, server_context, write_config, write_plugin
 from tests.live.virtual_clock import VirtualClock
 
 ROOT = Path(__file__).parents[2]
@@ -140,6 +140,51 @@ def test_a_pod_is_its_service_account(tmp_path: Path, monkeypatch: pytest.Monkey
             await credentials.header()
 
     play(tmp_path, story)
+
+
+# -- renewal -----------------------------------------------------------------------------------------------------------
+
+
+def test_many_requests_at_once_start_one_plugin(tmp_path: Path) -> None:
+    """When the minute is over, and when the server refuses all of them."""
+    count = tmp_path / "count"
+    plugin = write_plugin(tmp_path / "plugin", f"echo x >> {count}; echo '{credential(token='t')}'")
+
+    async def story() -> list[int]:
+        clock = VirtualClock()
+        path = write_config(tmp_path / "config", "https://127.0.0.1:1", {}, {"exec": plugin})
+        credentials = await Credentials.load(path, None, None, clock)
+        counts = [len(count.read_text().split())]
+        clock.jump(61)
+        assert await asyncio.gather(*(credentials.header() for _ in range(50))) == ["Bearer t"] * 50
+        counts.append(len(count.read_text().split()))
+        await asyncio.gather(*(credentials.renew() for _ in range(50)))
+        counts.append(len(count.read_text().split()))
+        await credentials.renew()
+        counts.append(len(count.read_text().split()))
+        return counts
+
+    assert asyncio.run(story()) == [1, 2, 3, 4]
+
+
+def test_many_requests_at_once_share_one_failure(tmp_path: Path) -> None:
+    """They do not wait for one another's plugins, each of which may take its whole minute."""
+    count = tmp_path / "count"
+    plugin = write_plugin(tmp_path / "plugin", f"echo x >> {count}; echo '{credential(token='t')}'")
+
+    async def story() -> None:
+        clock = VirtualClock()
+        path = write_config(tmp_path / "config", "https://127.0.0.1:1", {}, {"exec": plugin})
+        credentials = await Credentials.load(path, None, None, clock)
+        write_plugin(tmp_path / "plugin", f"echo x >> {count}; exit 1")
+        clock.jump(61)
+        answers = await asyncio.gather(*(credentials.header() for _ in range(50)), return_exceptions=True)
+        assert all(isinstance(answer, BrokenKubeconfig) for answer in answers)
+        assert len(count.read_text().split()) == 2
+        write_plugin(tmp_path / "plugin", f"echo x >> {count}; echo '{credential(token='new')}'")
+        assert await credentials.header() == "Bearer new"
+
+    asyncio.run(story())
 
 
 # -- keys --------------------------------------------------------------------------------------------------------------

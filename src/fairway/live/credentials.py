@@ -9,6 +9,7 @@ scheduler use this; nothing here is ever printed.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import logging
 import os
@@ -80,6 +81,9 @@ class Credentials:
         self._warn = warn
         self._service_account = service_account
         self._read_at = 0.0
+        self._num_reads = 0
+        self._problem: BrokenKubeconfig | None = None  # of the last reading
+        self._reading = asyncio.Lock()
         self._header = ""
         self._trust: Trust | None = None
         self._openid = OpenIdTokens(clock.now)
@@ -110,7 +114,20 @@ class Credentials:
         return self._header
 
     async def renew(self) -> None:
-        """Read everything again."""
+        """Read everything again; many who want that at once wait for one reading, so that one plugin is started."""
+        before = self._num_reads
+        async with self._reading:
+            if self._num_reads == before:
+                self._problem = None
+                try:
+                    await self._read()
+                except BrokenKubeconfig as problem:
+                    self._problem = problem
+                self._num_reads += 1
+        if self._problem is not None:
+            raise self._problem
+
+    async def _read(self) -> None:
         if self._path:
             await self._read_kubeconfig()
         elif self._master is not None:
