@@ -17,6 +17,7 @@ from urllib.parse import quote_plus, urlsplit
 import aiohttp
 import msgspec
 
+from fairway.live.certificates import client_context
 from fairway.live.kubeconfig import Entry
 from fairway.live.problems import BrokenKubeconfig
 
@@ -101,8 +102,7 @@ async def _ask(session: aiohttp.ClientSession, method: str, url: str, **options:
 def _trust(user: Entry, settings: Mapping[str, Any]) -> ssl.SSLContext:
     field = "idp-certificate-authority"
     named = {name: settings[name] for name in (field, f"{field}-data") if name in settings}
-    authorities = Entry(user.file, "user", user.name, named).content(field)
-    return ssl.create_default_context(cadata=authorities.decode("ascii", "replace") if authorities else None)
+    return client_context(Entry(user.file, "user", user.name, named).content(field))
 
 
 def _basic(client: str, secret: str) -> str:

@@ -24,7 +24,15 @@ from fairway.live.problems import LiveProblem
 if TYPE_CHECKING:
     from cryptography.x509 import GeneralName
 
-__all__ = ["BadCertificate", "as_file", "as_memory_file", "fingerprint", "self_signed", "serving_context"]
+__all__ = [
+    "BadCertificate",
+    "as_file",
+    "as_memory_file",
+    "client_context",
+    "fingerprint",
+    "self_signed",
+    "serving_context",
+]
 
 logger = logging.getLogger(__name__)
 VALID_DAYS = 365
@@ -63,6 +71,21 @@ def serving_context(cert_file: str = "", key_file: str = "", names: tuple[str, .
     logger.info("serving with a self-signed certificate", extra={"sha256": fingerprint(certificate)})
     with ExitStack() as stack:
         context.load_cert_chain(stack.enter_context(as_file(certificate)), stack.enter_context(as_file(key)))
+    return context
+
+
+def client_context(authorities: bytes = b"") -> ssl.SSLContext:
+    """For a client that trusts these authorities (PEM), or the system's.
+
+    Chains are checked as Go's programs check them: since 3.13 Python also refuses certificates that lack an extension
+    which RFC 5280 asks for and many clusters' own authorities leave out.
+    """
+    if not authorities:
+        context = ssl.create_default_context()
+    else:
+        with as_file(authorities) as path:
+            context = ssl.create_default_context(cafile=path)
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
 
 

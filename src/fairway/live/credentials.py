@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from fairway.live.auth_provider import OpenIdTokens
-from fairway.live.certificates import as_file
+from fairway.live.certificates import as_file, client_context
 from fairway.live.clock import Clock
 from fairway.live.exec_plugin import run_plugin
 from fairway.live.kubeconfig import ChosenContext, read_context
@@ -46,9 +46,8 @@ class Trust(NamedTuple):
 
     def context(self) -> ssl.SSLContext:
         """The context; raises `OSError` (of which `SSLError` is one) or `ValueError`."""
+        context = client_context(self.authorities)
         with ExitStack() as stack:
-            cafile = stack.enter_context(as_file(self.authorities)) if self.authorities else None
-            context = ssl.create_default_context(cafile=cafile)
             if self.certificate:
                 key = stack.enter_context(as_file(self.key)) if self.key else None
                 context.load_cert_chain(stack.enter_context(as_file(self.certificate)), key)
