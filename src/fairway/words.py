@@ -28,7 +28,8 @@ __all__ = [
 UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and the end of a line
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turn the direction of writing
-    "\u2028\u2029\ufeff\ud800-\udfff]"  # end lines, are not there, or can not be encoded
+    "\u00ad\u200b-\u200d\u2060-\u2064\ufeff\U000e0000-\U000e007f"  # take no room
+    "\u2028\u2029\ud800-\udfff]"  # end lines, or can not be encoded
 )
 LAYOUT: Final = re.compile("[\t\n]")
 DAY, HOUR, MINUTE = 86_400, 3_600, 60

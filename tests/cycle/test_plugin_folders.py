@@ -71,6 +71,26 @@ def test_a_person_may_say_no(folders: PluginFolders) -> None:
         folders.place_of("only_there:Plugin")
 
 
+def test_a_file_of_the_current_folder_does_not_vouch_for_another(folders: PluginFolders) -> None:
+    folders.offer("scenario.yaml")
+    folders.offer("../there/config.yaml")
+    with pytest.raises(PluginRefusedError, match=r"in_both\.py"):
+        folders.place_of("in_both:Plugin")
+    with pytest.raises(PluginRefusedError, match=r"only_here\.py"):
+        folders.place_of("only_here:Plugin")
+
+
+def test_the_file_that_would_run_is_named(folders: PluginFolders, tmp_path: Path) -> None:
+    (tmp_path / "there" / "only_there").mkdir()  # an import takes the file, not an empty folder
+    (tmp_path / "there" / "package").mkdir()
+    (tmp_path / "there" / "package" / "__init__.py").write_text("")
+    folders.offer("../there/scenario.yaml")
+    with pytest.raises(PluginRefusedError, match=r"only_there\.py"):
+        folders.place_of("only_there:Plugin")
+    with pytest.raises(PluginRefusedError, match=r"package/__init__\.py"):
+        folders.place_of("package.module:Plugin")
+
+
 def test_what_nobody_has_is_nowhere(folders: PluginFolders) -> None:
     folders.offer("../there/scenario.yaml")
     assert folders.place_of("nowhere:Plugin") is None

@@ -149,6 +149,25 @@ def test_a_crowd_that_just_stands_there_makes_room_for_a_probe() -> None:
     asyncio.run(story())
 
 
+def test_a_burst_of_connections_is_no_more_than_the_limit() -> None:
+    async def story() -> None:
+        server = FrontDoor(asyncio.Protocol, VirtualClock(), DoorLimits(connections=8, accepts_per_second=1000))
+        port = await server.open("127.0.0.1", 0, None)
+        loop = asyncio.get_running_loop()
+        with contextlib.ExitStack() as stack:
+            callers = [stack.enter_context(socket.socket()) for _ in range(100)]
+            for caller in callers:
+                caller.setblocking(False)
+            await asyncio.gather(*(loop.sock_connect(caller, ("127.0.0.1", port)) for caller in callers))
+            while server.num_turned_away < 92:
+                assert server.num_connections <= 8
+                await asyncio.sleep(0)
+            assert 0 < server.num_connections <= 8
+            await server.close()
+
+    asyncio.run(story())
+
+
 def test_who_is_being_served_is_not_sent_away_for_somebody_new() -> None:
     async def story() -> None:
         async with house(DoorLimits(connections=10)) as home:

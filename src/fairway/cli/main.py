@@ -187,6 +187,8 @@ def _config_hint(error: Any) -> str:
         return CHECK_PATH
     if problems and all("cannot be imported: ModuleNotFoundError" in problem.text for problem in problems):
         return "plugins are looked for in the current folder and beside the file that names them: go where they are"
+    if problems and all("--allow-plugins" in problem.text for problem in problems):
+        return "look at the code, then run the command again with --allow-plugins"
     if error.source == "the command line":
         return "correct the input named above and run the command again"
     if any(problem.path and not _is_of_another_kind(problem) for problem in problems):

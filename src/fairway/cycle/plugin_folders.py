@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -68,23 +69,24 @@ class PluginFolders:
             self._allows_all, self._ask = before
 
     def place_of(self, name: str) -> Path | None:
-        """The folder from which `module:Class` may be imported; None if none that was offered has the module."""
+        """The folder from which `module:Class` may be imported; None if none that was offered has the module.
+
+        It is not known which of several files names the plugin, so all that could have to be the user's own.
+        """
         module = name.partition(":")[0].partition(".")[0]
-        refused: tuple[Path, Offer] | None = None
-        for offer in reversed(self._offers):  # the file read last is the one whose plugins are wanted now
-            for folder in offer.folders:
-                file = _module_file(folder, module)
-                if file is None:
-                    continue
-                if offer.is_own or self._allows_all or folder in self._allowed:
-                    return folder
-                refused = refused or (file, offer)
-        if refused is None:
-            return None
-        file, offer = refused
+        found = [
+            (folder, file, offer)
+            for offer in reversed(self._offers)  # the file read last is the likeliest to be meant
+            for folder in offer.folders
+            if (file := _module_file(folder, module)) is not None
+        ]
+        strange = next((one for one in found if not one[2].is_own and one[0] not in self._allowed), None)
+        if strange is None or self._allows_all:
+            return found[0][0] if found else None
+        folder, file, offer = strange
         if self._ask is not None and self._ask(name, file, offer.source):
-            self._allowed.add(file.parent)
-            return file.parent
+            self._allowed.add(folder)
+            return folder
         raise PluginRefusedError(
             f"the plugin {name} is code in {file}, named by a file of another folder than the current one; "
             "if you trust it: --allow-plugins (in Python: allow_plugins=True)"
@@ -92,11 +94,11 @@ class PluginFolders:
 
 
 def _module_file(folder: Path, module: str) -> Path | None:
-    """The file or folder that an import from there would find."""
-    for path in (folder / module, folder / f"{module}.py"):
-        if path.is_dir() if path.suffix == "" else path.is_file():
-            return path
-    return None
+    """The file that an import from there would run; nothing of it is run by looking."""
+    spec = PathFinder.find_spec(module, [str(folder)])
+    if spec is None:
+        return None
+    return folder / module if spec.origin is None else Path(spec.origin)
 
 
 FOLDERS: Final = PluginFolders()

@@ -33,13 +33,12 @@ class Received(NamedTuple):
 class AnswerReader:
     """One answer after the other."""
 
-    __slots__ = ("_buffer", "_chunks", "_head", "_num_bytes")
+    __slots__ = ("_body", "_buffer", "_head")
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._head: tuple[int, dict[str, str]] | None = None
-        self._chunks: list[bytes] = []
-        self._num_bytes = 0  # in the chunks
+        self._body = bytearray()  # of the chunks so far
 
     @property
     def is_empty(self) -> bool:
@@ -63,7 +62,7 @@ class AnswerReader:
         body = self._read_body(status, headers)
         if body is None:
             return None
-        self._head, self._chunks, self._num_bytes = None, [], 0
+        self._head, self._body = None, bytearray()
         return Received(status, headers, body)
 
     def _read_body(self, status: int, headers: dict[str, str]) -> bytes | None:
@@ -95,17 +94,16 @@ class AnswerReader:
             if line is None:
                 raise ValueError(f"a chunk's size that is none: {bytes(buffer[:20])!r}")
             size = int(line[1], 16)
-            _bounded(self._num_bytes + size)
+            _bounded(len(self._body) + size)
             after = end + 2 + size
             if len(buffer) < after + 2:
                 return None
             if buffer[after : after + 2] != b"\r\n":
                 raise ValueError("a chunk of another size than it says, or a trailer")
-            self._chunks.append(bytes(buffer[end + 2 : after]))
-            self._num_bytes += size
+            self._body += buffer[end + 2 : after]
             del buffer[: after + 2]
             if not size:
-                return b"".join(self._chunks)
+                return bytes(self._body)
 
 
 def _bounded(size: int) -> int:

@@ -82,13 +82,18 @@ class CacheCheck:
     async def compare(self) -> int:
         """Look at everything once; returns how many differences there were."""
         num_found = await self._compare_belief()
+        is_whole = True
         try:
             for kind, name in KINDS.items():
-                num_found += await self._compare_watch(kind, name)
+                num_differences = await self._compare_watch(kind, name)
+                is_whole = is_whole and num_differences is not None
+                num_found += num_differences or 0
         except LiveProblem as problem:
+            is_whole = False
             logger.info("the cache could not be compared with a fresh list: %s", problem.why)
-        self._metrics.compared()
-        logger.debug("the cache was compared with the API server: %d differences", num_found)
+        if is_whole:
+            self._metrics.compared()
+            logger.debug("the cache was compared with the API server: %d differences", num_found)
         return num_found
 
     async def _compare_belief(self) -> int:
@@ -103,11 +108,12 @@ class CacheCheck:
                 await asyncio.sleep(0)
         return num_found
 
-    async def _compare_watch(self, kind: type[ApiObject], name: str) -> int:
+    async def _compare_watch(self, kind: type[ApiObject], name: str) -> int | None:
+        """How many differences there were; None if there was no list to compare with."""
         reflector = self._watch.reflectors[kind]
         found = await suspects(self._api, reflector)
         if not found:
-            return 0
+            return None if found is None else 0
         await self._clock.sleep(PATIENCE_SECONDS)
         num_found = 0
         for suspect in found:

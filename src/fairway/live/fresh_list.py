@@ -67,7 +67,11 @@ async def suspects(api: ApiServer, reflector: Reflector) -> list[Suspect] | None
         if answer.status != 200:
             logger.info("no list of %s to compare with: %s", reflector.watched.path, answer.status)
             return None
-        page = msgspec.json.decode(answer.body, type=_List)
+        try:
+            page = msgspec.json.decode(answer.body, type=_List)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            logger.warning("the list of %s can not be compared with: %s", reflector.watched.path, error)
+            return None
         version = version_number(page.metadata.resource_version)
         for item in page.items or ():
             meta = item.metadata

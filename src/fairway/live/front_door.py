@@ -53,7 +53,7 @@ class FrontDoor:
         self._clock = clock
         self.limits = limits or DoorLimits()
         self._guests: OrderedDict[Guest, None] = OrderedDict()  # who did something last stands last
-        self._arriving: set[asyncio.Task[None]] = set()
+        self._arriving: dict[asyncio.Task[None], socket.socket] = {}  # who came first stands first
         self._listeners: list[socket.socket] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._num_requests = 0
@@ -108,38 +108,44 @@ class FrontDoor:
                     logger.warning("a connection can not be accepted: %s", error.strerror or error)
                 await self._clock.sleep(0.1)
                 continue
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._make_room()
             task = loop.create_task(self._let_in(connection, tls))
-            self._arriving.add(task)
-            task.add_done_callback(self._arriving.discard)
+            self._arriving[task] = connection
+            task.add_done_callback(self._arrived)
+            await asyncio.sleep(0)  # a crowd at the door does not keep those inside waiting
 
     def _make_room(self) -> None:
         """Somebody new comes: the one who has been idle longest goes, where there are too many."""
-        if len(self._guests) + len(self._arriving) < self.limits.connections:
-            return
-        self.num_turned_away += 1
-        for guest in self._guests:
-            if not guest.is_served:
-                guest.leave()
-                return
-        for task in self._arriving:  # everybody inside is being served: who has been at the door longest goes
-            task.cancel()
-            return
+        while len(self._guests) + len(self._arriving) >= self.limits.connections:
+            self.num_turned_away += 1
+            idle = next((guest for guest in self._guests if not guest.is_served), None)
+            if idle is not None:
+                del self._guests[idle]  # at once: that it hangs up is heard of later
+                idle.leave()
+            elif self._arriving:  # everybody inside is being served: who has been at the door longest goes
+                task = next(iter(self._arriving))
+                self._arriving.pop(task).close()
+                task.cancel()
+            else:
+                return  # they are all being served, and there are no more of them than requests may be
+
+    def _arrived(self, task: asyncio.Task[None]) -> None:
+        """Inside, or gone; one who was sent away before he had begun leaves nothing behind."""
+        connection = self._arriving.pop(task, None)
+        if connection is not None and task.cancelled():
+            connection.close()
 
     async def _let_in(self, connection: socket.socket, tls: ssl.SSLContext | None) -> None:
         loop = asyncio.get_running_loop()
         seconds = self.limits.handshake_seconds if tls is not None else None
         try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await loop.connect_accepted_socket(
                 lambda: Guest(self, self._factory()), connection, ssl=tls, ssl_handshake_timeout=seconds
             )
         except (OSError, ssl.SSLError, TimeoutError) as error:
             logger.debug("a connection did not come about: %s", error)
             connection.close()
-        except asyncio.CancelledError:
-            connection.close()
-            raise
 
     async def _look_around(self) -> None:
         """Once a second: who has been standing there for too long?"""
@@ -163,9 +169,12 @@ class FrontDoor:
     @contextmanager
     def request(self, transport: asyncio.BaseTransport | None, *, is_counted: bool = True) -> Iterator[None]:
         """A request is answered in this block; raises `TooBusy` if there are too many, unless it need not count."""
-        if is_counted and self._num_requests >= self.limits.requests:
-            raise TooBusy
         guest = None if transport is None else transport.get_protocol()
+        if is_counted and self._num_requests >= self.limits.requests:
+            if isinstance(guest, Guest):
+                guest.begin()
+                guest.end(self._clock.monotonic())
+            raise TooBusy
         self._num_requests += is_counted
         if isinstance(guest, Guest):
             guest.begin()
@@ -177,6 +186,11 @@ class FrontDoor:
                 guest.end(self._clock.monotonic())
                 if guest in self._guests:
                     self._guests.move_to_end(guest)
+
+    @property
+    def num_connections(self) -> int:
+        """How many there are, those at the door included."""
+        return len(self._guests) + len(self._arriving)
 
     def time(self) -> float:
         """By the door's clock."""

@@ -48,8 +48,8 @@ class Histogram:
 
     def observe(self, value: float) -> None:
         """Count one."""
+        self.total += value  # first: whoever reads in between, in another thread, comes again for the count
         self.counts[bisect_left(self.bounds, value)] += 1
-        self.total += value
 
 
 class NumberSeries:
