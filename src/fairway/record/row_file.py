@@ -19,6 +19,7 @@ import duckdb
 from fairway.record.buffer import Resources, TableBuffer
 from fairway.record.errors import CannotWriteError, RecordError, why_refused
 from fairway.record.gaps import Gaps
+from fairway.record.private_files import PRIVATE
 from fairway.record.run_file import create_run, finish_run, partial_path, remove_partial, reopen_run, rescue_run
 from fairway.record.schema import TABLES, unit_of
 
@@ -61,7 +62,8 @@ class RowFile:
         if self.is_closed:
             raise RecordError(f"{self.path} is closed")
         try:
-            self._write()
+            with PRIVATE:
+                self._write()
         except (duckdb.Error, OSError) as error:
             if not self._recover():
                 self.failure = CannotWriteError(f"cannot write {self.path}: {why_refused(error)}")
