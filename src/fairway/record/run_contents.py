@@ -19,7 +19,7 @@ __all__ = ["check_contents", "check_meta_size"]
 
 MOST_TEXT: Final = 16 << 20  # bytes of one cell; an API server takes objects of 1.5 MB
 MOST_META: Final = 256 << 20  # bytes in all
-FREE_ROWS: Final = 4_000_000  # of any file; and a row for each byte of it
+FREE_ROWS: Final = 4_000_000  # of any file; and a row for every two bytes of it
 FREE_TEXT: Final = 1 << 30  # bytes of any file; and so many times its size:
 MOST_TEXT_RATIO: Final = 64
 LATEST_SECONDS: Final = 1e11  # three thousand years
@@ -39,7 +39,7 @@ def check_meta_size(cursor: duckdb.DuckDBPyConnection, path: Path) -> None:
 def check_contents(cursor: duckdb.DuckDBPyConnection, path: Path, names: set[str], amounts: list[str]) -> None:
     """Everything else."""
     size = path.stat().st_size
-    most_rows, most_text = FREE_ROWS + size, FREE_TEXT + MOST_TEXT_RATIO * size
+    most_rows, most_text = FREE_ROWS + size // 2, FREE_TEXT + MOST_TEXT_RATIO * size
     tables = [table for name, table in TABLES.items() if name in names]
     num_rows = {table.name: _one(cursor, f"SELECT count(*) FROM {table.name}")[0] for table in tables}
     if sum(num_rows.values()) > most_rows:
