@@ -20,6 +20,7 @@ from fairway.cycle import Decision, Outcome, Spent
 from fairway.model import ApiObject, Node, Pod, encode_json
 from fairway.queue import Place
 from fairway.record.errors import RecordError
+from fairway.record.kept import kept
 from fairway.record.live_pods import LivePod, LivePods, Templates
 from fairway.record.node_states import NodeStates
 from fairway.record.null_writer import Scored
@@ -283,7 +284,7 @@ class RunWriter(RowWriter):
     def _object(self, t: float, thing: ApiObject, verb: str) -> None:
         if self.options.objects:
             meta = thing.metadata
-            self._append("objects", (t, verb, thing.kind, meta.namespace, meta.name, encode_json(thing).decode()))
+            self._append("objects", (t, verb, thing.kind, meta.namespace, meta.name, encode_json(kept(thing)).decode()))
 
     def event(self, t: float, kind: str, subject: str, reason: str, message: str) -> None:
         """People were told something."""
