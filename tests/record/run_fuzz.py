@@ -105,7 +105,10 @@ def fuzz(seconds: float, seed: int, folder: Path) -> dict[str, int]:
             (change_bytes if number % 2 else change_tables)(chance, path)
             paths.append(str(path))
         done = subprocess.run(
-            [sys.executable, "-m", "tests.record.run_fuzz", "--read", *paths], capture_output=True, text=True, check=False
+            [sys.executable, "-m", "tests.record.run_fuzz", "--read", *paths],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         lines = done.stdout.splitlines()
         for line in lines:

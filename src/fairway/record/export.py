@@ -82,7 +82,7 @@ def _safe_text(name: str) -> str:
     for character in _unseen():
         shown = f"replace({shown}, chr({ord(character)}), '{visible(character)}')"
     any_unseen = "".join(f"\\x{{{ord(character):x}}}" for character in _unseen())
-    plain = f"CASE WHEN regexp_matches(\"{name}\", '[{any_unseen}]') THEN {shown} ELSE \"{name}\" END"
+    plain = f'CASE WHEN regexp_matches("{name}", \'[{any_unseen}]\') THEN {shown} ELSE "{name}" END'
     begins = "".join(re.escape(character) for character in FORMULA if visible(character) == character)
     return f"regexp_replace({plain}, '^([{begins}])', '''\\1')"
 

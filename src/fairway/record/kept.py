@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
+from msgspec.structs import replace
+
 from fairway.model import ApiObject, Node, ObjectMeta, Pod, PodSpec
 from fairway.model.device_need import GPU_COUNT, GPU_INDEX, GPU_MILLI, GPU_MODEL
 from fairway.model.node import AttachedVolume, NodeCondition, NodeSpec, NodeStatus, NodeSystemInfo
 from fairway.model.storage import CSINodeDriver, StorageClass
 from fairway.model.volume import CSIPersistentVolumeSource, CSIVolumeSource, HostPathVolumeSource
 from fairway.record.rewriting import rewrite
-from msgspec.structs import replace
 
 __all__ = ["KEPT_ANNOTATIONS", "OWN_ANNOTATIONS", "kept", "kept_annotations"]
 

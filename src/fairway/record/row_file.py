@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from fairway.record.buffer import Resources, TableBuffer
+from fairway.record.buffer import Resources, RowChange, TableBuffer
 from fairway.record.errors import CannotWriteError, RecordError, why_refused
 from fairway.record.gaps import Gaps
 from fairway.record.private_files import PRIVATE
@@ -39,10 +39,10 @@ class Dropped(NamedTuple):
 class RowFile:
     """The buffers of all tables, and the file they are written to."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, change: RowChange | None = None) -> None:
         self.path = path
         self.resources = Resources()
-        self.buffers = {name: TableBuffer(table) for name, table in TABLES.items()}
+        self.buffers = {name: TableBuffer(table, change) for name, table in TABLES.items()}
         self.failure: CannotWriteError | None = None  # why the last attempt to write failed
         self.num_dropped: dict[str, int] = {}  # rows by table, in all of the run
         self._gaps = Gaps()
