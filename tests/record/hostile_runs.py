@@ -1,6 +1,6 @@
 """Runs that somebody made to do harm: a good one with something else in it, each by name.
 
-In: a folder, a run that is whole, and the paths of a canary (a file that must never appear) and of a secret (a file that
+In: a folder, a run that is whole, and the paths of a canary (a file that must never appear) and of a secret (one that
 must never be read). Out: the path of the hostile run. The tests of the room and of the command line share them.
 """
 

@@ -2,7 +2,7 @@
 
 In: rows on their way into the file, in the order of the schema's columns. Out: the same rows with pseudonyms in the
 columns that hold names, objects and sentences. Numbers, times and outcomes stay, so that the run counts and decides as
-before. `RowFile` passes all rows through it where a recording is anonymous; `anonymise_run` does so with a finished one.
+before. `RowFile` passes all rows through it where a recording is anonymous; `anonymise_run` so treats a finished one.
 """
 
 from __future__ import annotations

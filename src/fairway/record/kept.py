@@ -1,8 +1,8 @@
 """What a run keeps of an object: what a scheduler, a simulator or a question about it reads, and nothing else.
 
 In: a pod, a node or another object, as the API server has it. Out: the same without what should not travel: annotations
-that nobody here reads (kubectl's last-applied-configuration has the whole manifest in it, with the values of environment
-variables), attributes of CSI volumes, parameters of storage classes, paths on hosts, addresses. Environment, commands
+that nobody here reads (kubectl's last-applied-configuration has the whole manifest in it, with the environment's
+values), attributes of CSI volumes, parameters of storage classes, paths on hosts, addresses. Environment, commands
 and arguments are not even decoded (`fairway.model.pod`). Called by `RunWriter` for everything that it writes.
 """
 
@@ -61,7 +61,7 @@ def _is_kept(name: str) -> bool:
     return name in KEPT_ANNOTATIONS or name.startswith(OWN_ANNOTATIONS)
 
 
-def _kept_part(part: Any) -> Any:
+def _kept_part(part: Any) -> Any:  # noqa: PLR0911 - a table of parts and what is left of them
     match part:
         case ObjectMeta() if part.annotations:
             return replace(part, annotations=kept_annotations(part.annotations))

@@ -20,7 +20,7 @@ from fairway.model import ObjectMeta
 from fairway.model.affinity import NodeSelectorRequirement
 from fairway.model.device_need import GPU_MODEL
 from fairway.model.meta import LabelSelector, LabelSelectorRequirement
-from fairway.model.node import ContainerImage, NodeStatus, Taint
+from fairway.model.node import ContainerImage, Taint
 from fairway.model.pod import Container, PodOS, PodSpec, Toleration
 from fairway.model.storage import CSINodeDriver, TopologySelectorLabelRequirement
 from fairway.record.kept import OWN_ANNOTATIONS, kept_annotations
@@ -28,41 +28,13 @@ from fairway.record.rewriting import rewrite
 
 __all__ = ["Pseudonyms"]
 
-NAMES: Final = frozenset(
-    [
-        "name",
-        "generate_name",
-        "namespace",
-        "uid",
-        "node_name",
-        "nominated_node_name",
-        "priority_class_name",
-        "runtime_class_name",
-        "pod_group_name",
-        "resource_claim_name",
-        "resource_claim_template_name",
-        "claim_name",
-        "volume_name",
-        "storage_class_name",
-        "volume_attributes_class_name",
-        "persistent_volume_name",
-        "pd_name",
-        "volume_id",
-        "disk_name",
-        "disk_uri",
-        "secret_name",
-        "secret_namespace",
-        "share_name",
-        "volume_path",
-        "volume_handle",
-        "target_portal",
-        "iqn",
-        "image",
-        "pool",
-        "reference",
-        "path",
-    ]
-)
+NAMES: Final = frozenset((
+    "name", "generate_name", "namespace", "uid", "node_name", "nominated_node_name", "priority_class_name",
+    "runtime_class_name", "pod_group_name", "resource_claim_name", "resource_claim_template_name", "claim_name",
+    "volume_name", "storage_class_name", "volume_attributes_class_name", "persistent_volume_name", "pd_name",
+    "volume_id", "disk_name", "disk_uri", "secret_name", "secret_namespace", "share_name", "volume_path",
+    "volume_handle", "target_portal", "iqn", "image", "pool", "reference", "path",
+))  # fmt: skip
 """Fields that hold a name, whatever they are in."""
 LABEL_KEYS: Final = frozenset(("topology_key",))
 LISTS_OF_LABEL_KEYS: Final = frozenset(("match_label_keys", "mismatch_label_keys", "topology_keys"))
@@ -160,6 +132,15 @@ class Pseudonyms:
                 return replace(part, names=tuple(map(self.image, part.names)))
             case Container():
                 return replace(part, name=self.name(part.name), image=self.image(part.image))
+        changed = self._fields(part)
+        if isinstance(part, ObjectMeta):
+            changed |= {"labels": self._labels(part.labels), "annotations": self.annotations(part.annotations)}
+        elif isinstance(part, PodSpec):
+            changed["node_selector"] = self._labels(part.node_selector)
+        return replace(part, **changed) if changed else part
+
+    def _fields(self, part: Any) -> dict[str, Any]:
+        """Those that are called as names are."""
         changed: dict[str, Any] = {}
         for field in part.__struct_fields__:
             value = getattr(part, field)
@@ -175,10 +156,4 @@ class Pseudonyms:
                 changed[field] = tuple(map(self.name, value))
             elif field in DROPPED_LISTS:
                 changed[field] = ()
-        if isinstance(part, ObjectMeta):
-            changed |= {"labels": self._labels(part.labels), "annotations": self.annotations(part.annotations)}
-        elif isinstance(part, PodSpec):
-            changed["node_selector"] = self._labels(part.node_selector)
-        elif isinstance(part, NodeStatus):
-            changed["images"] = part.images
-        return replace(part, **changed) if changed else part
+        return changed

@@ -39,7 +39,7 @@ LOCKED: Final = {
     "temp_directory": "",  # nothing is written beside somebody's file
     "lock_configuration": "true",
 }
-META_TYPES: Final = {
+META_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "scenario": dict,
     "seed": int,
     "profiles": list,
@@ -83,12 +83,12 @@ def open_run_file(path: Path) -> OpenRun:
         raise
 
 
-def _settings() -> dict[str, str]:
+def _settings() -> dict[str, str | bool | int | float | list[str]]:
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
         memory = MOST_MEMORY
-    return LOCKED | {"memory_limit": f"{min(MOST_MEMORY, memory * 4 // 5) >> 20}MiB"}
+    return {**LOCKED, "memory_limit": f"{min(MOST_MEMORY, memory * 4 // 5) >> 20}MiB"}
 
 
 def _check_path(path: Path) -> None:
