@@ -11,7 +11,21 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["FORMULA", "UNSEEN", "amount_text", "amount_texts", "clock_text", "count_text", "length_text", "nodes_text", "plugin_text", "pods_text", "safe_cell", "time_text", "visible"]
+__all__ = [
+    "FORMULA",
+    "UNSEEN",
+    "amount_text",
+    "amount_texts",
+    "clock_text",
+    "count_text",
+    "length_text",
+    "nodes_text",
+    "plugin_text",
+    "pods_text",
+    "safe_cell",
+    "time_text",
+    "visible",
+]
 
 UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and the end of a line
