@@ -12,6 +12,8 @@ import re
 from typing import Final
 
 __all__ = [
+    "FORMULA",
+    "UNSEEN",
     "amount_text",
     "amount_texts",
     "clock_text",

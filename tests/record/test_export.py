@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +13,15 @@ from typing import Any
 
 import duckdb
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fairway.cycle import Spent
 from fairway.record import RecordError, Run, export_csv, export_parquet, export_trace
 from fairway.record.perfetto import Lanes
 from fairway.record.schema import TABLES
 from fairway.testing import node, pod
+from fairway.words import safe_cell, visible
 from tests.record.runs import SCHEDULER, placed, small_run, writer
 
 
@@ -133,3 +137,31 @@ def test_lanes_are_reused_and_never_overlap() -> None:
         for begin, end in [(0, 10), (0, 5), (5, 7), (6, 9), (10, 11), (10, 11), (10, 11), (10, 11)]
     ]
     assert taken == [0, 1, 1, 2, 0, 1, 2, 3]
+
+
+ODD = st.sampled_from("=+-@\t\r\n\x00\x1b\x9b\u202e\ufeff\u2028\"', a1")
+TEXTS = st.text(st.one_of(ODD, st.characters(codec="utf-8")), max_size=12)
+
+
+@given(texts=st.lists(TEXTS, min_size=1, max_size=20))
+@settings(max_examples=25, deadline=None)
+def test_a_text_in_csv_is_as_a_spreadsheet_may_read_it_and_in_parquet_as_it_is(texts: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with writer(folder / "run") as made:
+            for text in texts:
+                made.event(0.0, "Pod", "p", "Told", text)
+            made.close(1.0)
+        with Run.open(folder / "run") as run:
+            (table,) = export_csv(run, folder, ["events"])
+            (exact,) = export_parquet(run, folder, ["events"])
+        with table.open(newline="", encoding="utf-8") as file:
+            assert [row["message"] for row in csv.DictReader(file)] == [safe_cell(visible(text)) for text in texts]
+        rows = duckdb.execute(f"SELECT message FROM read_parquet('{exact}')").fetchall()
+        assert [row[0] for row in rows] == texts
+
+
+def test_what_is_exported_has_the_rights_of_other_files(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    for file in (*export_csv(run, tmp_path, ["pods"]), *export_parquet(run, tmp_path, ["pods"])):
+        assert file.stat().st_mode == (tmp_path / "plain").stat().st_mode

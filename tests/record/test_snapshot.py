@@ -16,7 +16,7 @@ def test_nodes_pods_and_objects_come_back_as_they_were(tmp_path: Path) -> None:
     first = pod(
         "first", cpu=2, labels={"app": "x"}, tolerates="gpu", owner="Job/j", annotations={"fairway.dev/user": "ada"}
     )
-    later = pod("later", cpu="500m", node_selector={"disk": "ssd"}, annotations={"note": "kept"})
+    later = pod("later", cpu="500m", node_selector={"disk": "ssd"}, annotations={"alibabacloud.com/gpu-count": "1"})
     team = Namespace(metadata=ObjectMeta(name="team", labels={"tier": "gold"}))
     with writer(tmp_path / "run") as made:
         for one in nodes:
@@ -37,7 +37,7 @@ def test_nodes_pods_and_objects_come_back_as_they_were(tmp_path: Path) -> None:
         assert (on_a.key, on_a.spec.node_name, on_a.status.phase) == ("default/first", "a", "Running")
         assert on_a.metadata.annotations == {"fairway.dev/user": "ada"}
         assert on_a.metadata.owner_references == first.metadata.owner_references
-        assert (waiting.spec, waiting.metadata.annotations) == (later.spec, {"note": "kept"})
+        assert (waiting.spec, waiting.metadata.annotations) == (later.spec, {"alibabacloud.com/gpu-count": "1"})
         assert [(one.key, one.spec.node_name) for one in pods_at(run, 1.5)] == [("default/first", "")]
         assert [one.key for one in pods_at(run, 7.0)] == ["default/later"]
 

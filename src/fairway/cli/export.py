@@ -22,12 +22,13 @@ Examples:
   fairway export day.duckdb tables/                            Parquet, a file a table
   fairway export day.duckdb tables/ --format csv --table pods --table decisions
   fairway export day.duckdb day.json.gz                        a trace: open it in ui.perfetto.dev
+  fairway export day.duckdb nobody.duckdb --anonymise          a run to show to others
 
 Write a run in a form that other tools read.
 
 TARGET is a directory for tables, or a file that ends in .json or .json.gz for a trace in Chrome's format: pods as
 slices on their nodes, and the schedulers' own time, attempt by attempt; in CPU time, with each plugin's within it, if
-the run was recorded with --plugin-times.
+the run was recorded with --plugin-times. With --anonymise it is a run, with other names in the place of all names.
 """
 
 COLUMNS = (Column("file", "FILE"), Column("what", "WHAT"), Column("rows", "ROWS", right=True))
@@ -39,11 +40,13 @@ TRACE = (".json", ".json.gz")
 @click.argument("target", metavar="TARGET", type=click.Path())
 @click.option("--format", "form", type=click.Choice(["parquet", "csv"]), help="Of tables.  [default: parquet]")
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table; may be repeated.")
+@click.option("--anonymise", is_flag=True, help="Write a run in which nobody is named.")
 @output_option
-def export(path: str, target: str, form: str | None, tables: Sequence[str], output: str) -> None:
+def export(path: str, target: str, form: str | None, tables: Sequence[str], anonymise: bool, output: str) -> None:
     """Write a run; see HELP."""
     from fairway.cli.run_options import tell_notes
     from fairway.record import Run, export_csv, export_parquet, export_trace
+    from fairway.record.anonymous_rows import anonymise_run
     from fairway.record.schema import TABLES
 
     is_trace = target.endswith(TRACE)
@@ -58,6 +61,12 @@ def export(path: str, target: str, form: str | None, tables: Sequence[str], outp
             f"there is no {', '.join(unknown)}; there are: {', '.join(TABLES)}", param_hint="--table"
         )
     rows: list[dict[str, Any]]
+    if anonymise:
+        if is_trace or form is not None or tables:
+            raise click.UsageError("--anonymise writes a run: name it, and nothing else", click.get_current_context())
+        anonymise_run(path, target)
+        emit([{"file": target, "what": "run", "rows": None}], COLUMNS, output)
+        return
     with Run.open(path) as run:
         tell_notes(run)
         if is_trace:

@@ -31,6 +31,8 @@ Record a cluster: its nodes, its pods and when they came, were bound, ran and le
 
 Only reads; the rights to list and watch are enough. Ctrl-C ends the recording in good order. While the disk is full,
 what happens is kept in memory; what does not fit there is missing in the run, which says so, and the exit code is 1.
+
+A run holds the cluster's names. With --anonymise it holds others, the same ones throughout; see docs/runs.md.
 """
 
 
@@ -40,7 +42,16 @@ what happens is kept in memory; what does not fit there is missing in the run, w
 @click.option("--kubeconfig", metavar="FILE", help="Which cluster.")
 @click.option("--context", metavar="NAME", help="Of the kubeconfig.")
 @click.option("--master", metavar="URL", help="The API server's address, if not the kubeconfig's.")
-def record(run: str, *, seconds: float | None, kubeconfig: str | None, context: str | None, master: str | None) -> int:
+@click.option("--anonymise", is_flag=True, help="Write other names in the place of all names.")
+def record(
+    run: str,
+    *,
+    seconds: float | None,
+    kubeconfig: str | None,
+    context: str | None,
+    master: str | None,
+    anonymise: bool,
+) -> int:
     """Record a cluster; see HELP."""
     from fairway.cli.sim import check_place
     from fairway.live import logs
@@ -48,7 +59,8 @@ def record(run: str, *, seconds: float | None, kubeconfig: str | None, context: 
 
     logs.set_up("text", logging.WARNING)
     check_place([run])
-    return live_errors(_record(run, RunOptions(kubeconfig=kubeconfig, context=context, master=master), seconds))
+    options = RunOptions(kubeconfig=kubeconfig, context=context, master=master, anonymise=anonymise)
+    return live_errors(_record(run, options, seconds))
 
 
 async def _record(path: str, options: RunOptions, seconds: float | None) -> int:
@@ -65,7 +77,7 @@ async def _record(path: str, options: RunOptions, seconds: float | None) -> int:
         await connection.check()
         narrate(f"recording {connection.url}; Ctrl-C ends it")
         scenario = run_scenario(configuration, options.context or "live")
-        with RecordingFile(path, clock, scenario=scenario) as recording:
+        with RecordingFile(path, clock, scenario=scenario, anonymous=options.anonymise) as recording:
             recording.start()
             problem = recording.close(await record_cluster(connection, recording.writer, clock, stop, seconds))
     finally:

@@ -69,7 +69,7 @@ def _check(run: Run, path: str) -> None:
     gaps = gap_sentences(run)
     if gaps:
         raise CommandError(f"it can not come out the same: {gaps[0]}", "replay a whole run")
-    if run.scenario.get("kind") != "Scenario":
+    if run.scenario.get("kind") != "Scenario" or "cluster" not in run.scenario.get("spec", {}):
         raise CommandError(
             f"{path} was not simulated: it holds what a cluster did, and no scenario",
             "fairway compare shows where two recordings differ",

@@ -92,6 +92,7 @@ DURATION = GoDuration()
 @click.option("-v", "--v", "verbosity", type=int, default=0, help="Log more: 1 or higher.")
 @click.option("--shadow", is_flag=True, help="Bind nothing; log where the cluster's own scheduler decides otherwise.")
 @click.option("--record", metavar="RUN", help="Write everything that happens into this run.")
+@click.option("--anonymise", is_flag=True, help="With --record: other names in the place of all names.")
 @click.option("--extender", metavar="HOST:PORT", help="Only advise a stock kube-scheduler, as its extender.")
 @click.option("--client-ca-file", metavar="FILE", default="", help="With --extender: callers show a certificate of it.")
 @click.option("--token-file", metavar="FILE", default="", help="With --extender: callers send the token in it.")
@@ -120,6 +121,8 @@ def run(
         )
     if extender is None and (options["client_ca_file"] or options["token_file"]):
         raise CommandError("--client-ca-file and --token-file are for --extender", "leave them out", 2)
+    if options["anonymise"] and options["record"] is None:
+        raise CommandError("--anonymise is for --record", "name the run to write, or leave it out", 2)
     logs.set_up("json" if logging_format == "json" else "text", logging.DEBUG if verbosity else logging.INFO)
     elected = {
         name.removeprefix("leader_elect_") if name != "leader_elect" else name: value

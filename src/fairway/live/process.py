@@ -75,6 +75,7 @@ class RunOptions:
     shadow: bool = False  # decide, bind nothing, compare
     record: str | None = None  # a run to write
     record_settings: FileSettings | None = None
+    anonymise: bool = False  # the run names nobody
     leader_election: dict[str, Any] = field(default_factory=dict)  # fields of LeaderElection that were given
     settings: ServiceSettings = field(default_factory=ServiceSettings)
 
@@ -202,6 +203,7 @@ def _record(
         profiles=[profile.scheduler_name for profile in configuration.profiles],
         metrics=live.metrics,
         settings=options.record_settings,
+        anonymous=options.anonymise,
     )
     stack.enter_context(file)
     recorder = LiveRecorder(file.writer, live.world.now)

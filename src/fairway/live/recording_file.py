@@ -53,6 +53,7 @@ class RecordingFile:
         profiles: Sequence[str] = (),
         metrics: SchedulerMetrics | None = None,
         settings: FileSettings | None = None,
+        anonymous: bool = False,
     ) -> None:
         """Raises `CannotWriteError` if the file takes nothing at all."""
         self._clock = clock
@@ -63,7 +64,9 @@ class RecordingFile:
         self._reason = ""  # why the file was last not written
         self._task: asyncio.Task[None] | None = None
         patience = Patience(self._settings.max_waiting_bytes, self._failed, self._dropped)
-        self.writer = RunWriter(path, scenario=scenario, seed=0, profiles=profiles, patience=patience)
+        self.writer = RunWriter(
+            path, scenario=scenario, seed=0, profiles=profiles, patience=patience, anonymous=anonymous
+        )
         self._tell_state()
 
     # -- writing -----------------------------------------------------------------------------------------------------

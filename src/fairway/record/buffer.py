@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from fairway.record.schema import TableSchema, amount_column
 
-__all__ = ["Resources", "TableBuffer"]
+__all__ = ["Resources", "RowChange", "TableBuffer"]
 
 NUM_WEIGHED = 200
+RowChange = Callable[[str, tuple[Any, ...]], tuple[Any, ...]]
 DTYPES = {"DOUBLE": np.float64, "BIGINT": np.int64, "INTEGER": np.int32, "BOOLEAN": np.bool_}
 
 
@@ -46,8 +47,9 @@ class Resources:
 class TableBuffer:
     """The rows of one table that are not in the file yet."""
 
-    def __init__(self, schema: TableSchema) -> None:
+    def __init__(self, schema: TableSchema, change: RowChange | None = None) -> None:
         self.schema = schema
+        self._change = change  # what becomes of a row when it is written
         self.rows: list[tuple[Any, ...]] = []
         self.num_written = 0
         self._num_kept = 0  # rows that `keep_new` has seen: the file refuses them, and they wait
@@ -58,6 +60,8 @@ class TableBuffer:
         if not self.rows:
             return
         rows = self.rows
+        if self._change is not None:
+            rows = [self._change(self.schema.name, row) for row in rows]
         arrays = {
             column.name: _array(list(map(itemgetter(number), rows)), column.type, column.is_nullable)
             for number, column in enumerate(self.schema.columns)

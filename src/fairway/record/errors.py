@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["CannotWriteError", "RecordError", "why_refused"]
+from fairway.words import visible
+
+__all__ = ["CannotWriteError", "RecordError", "quoted", "why_refused"]
+
+LONGEST_QUOTE = 60
 
 CAUSES = {
     "No space left on device": "the disk is full",
@@ -44,3 +48,9 @@ def why_refused(error: Exception) -> str:
         if words in text:
             return f"{cause} ({words})"
     return text
+
+
+def quoted(text: object) -> str:
+    """What a file says, to be shown: the beginning of it, on a line, with nothing in it that can not be seen."""
+    shown = visible(str(text), one_line=True)
+    return shown if len(shown) <= LONGEST_QUOTE else f"{shown[:LONGEST_QUOTE]}…"

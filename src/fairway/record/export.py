@@ -1,30 +1,45 @@
 """Runs for other tools: Parquet and CSV, a file a table.
 
-In: a `Run` and a directory. Out: files, written by DuckDB row group by row group, in the order of the schema. Traces
-are made by `perfetto`. Called by the command line and by people in notebooks.
+In: a `Run` and a directory. Out: files, written by DuckDB row group by row group, in the order of the schema. The
+connection that has the run can write nothing; another one, that never saw the run's file, is handed the rows and
+writes them. Traces are made by `perfetto`. Called by the command line and by people in notebooks.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
-from fairway.record.errors import CannotWriteError, RecordError
+import duckdb
+
+from fairway.record.errors import CannotWriteError, RecordError, why_refused
 from fairway.record.run import Run
 from fairway.record.schema import TABLES
+from fairway.record.table import Table
+from fairway.words import FORMULA, UNSEEN, visible
 
 __all__ = ["export_csv", "export_parquet"]
+
+PARQUET, CSV = "FORMAT parquet, COMPRESSION zstd", "FORMAT csv, HEADER"
+PROBED = (*range(0x2100), *range(0xFE00, 0xFF00))
+"""Where the characters are that `visible` writes out; surrogates, which it does too, are in no database."""
 
 
 def export_parquet(run: Run, directory: str | os.PathLike[str], tables: Iterable[str] = TABLES) -> list[Path]:
     """Write each table to `<directory>/<table>.parquet`; returns the files."""
-    return _export(run, Path(directory), tables, ".parquet", "FORMAT parquet, COMPRESSION zstd")
+    return _export(run, Path(directory), tables, ".parquet", PARQUET)
 
 
 def export_csv(run: Run, directory: str | os.PathLike[str], tables: Iterable[str] = TABLES) -> list[Path]:
-    """Write each table to `<directory>/<table>.csv`, with a header; null is empty, an empty text is quoted."""
-    return _export(run, Path(directory), tables, ".csv", "FORMAT csv, HEADER")
+    """Write each table to `<directory>/<table>.csv`, with a header; null is empty, an empty text is quoted.
+
+    Texts are as a spreadsheet may read them: control characters are written out, and what would be calculated gets an
+    apostrophe in front (`fairway.words`). Parquet has every text as it is.
+    """
+    return _export(run, Path(directory), tables, ".csv", CSV)
 
 
 def _export(run: Run, directory: Path, tables: Iterable[str], suffix: str, form: str) -> list[Path]:
@@ -39,6 +54,39 @@ def _export(run: Run, directory: Path, tables: Iterable[str], suffix: str, form:
     written = []
     for name in wanted:
         path = directory / f"{name}{suffix}"
-        run.tables[name].copy_to(path, form)
+        _write(run.tables[name], path, form)
         written.append(path)
     return written
+
+
+def _write(table: Table, path: Path, form: str) -> None:
+    target = str(path.absolute()).replace("'", "''")
+    columns = ", ".join(
+        f'{_safe_text(name)} AS "{name}"' if form == CSV and kind == "VARCHAR" else f'"{name}"'
+        for name, kind in table.shape.items()
+    )
+    with duckdb.connect(":memory:", config={"autoload_known_extensions": "false"}) as writing:
+        cursor = writing.cursor()  # which draws no progress bar
+        try:
+            cursor.register("rows_of_run", table.stream())
+            cursor.execute(f"COPY (SELECT {columns} FROM rows_of_run) TO '{target}' ({form})")
+        except duckdb.IOException as error:
+            raise CannotWriteError(f"cannot write {path}: {why_refused(error)}") from error
+        except duckdb.Error as error:
+            raise table.problem(error) from error
+
+
+def _safe_text(name: str) -> str:
+    """What `safe_cell` makes of what `visible` makes of a column of texts, in SQL; most texts need neither."""
+    shown = f'"{name}"'
+    for character in _unseen():
+        shown = f"replace({shown}, chr({ord(character)}), '{visible(character)}')"
+    any_unseen = "".join(f"\\x{{{ord(character):x}}}" for character in _unseen())
+    plain = f'CASE WHEN regexp_matches("{name}", \'[{any_unseen}]\') THEN {shown} ELSE "{name}" END'
+    begins = "".join(re.escape(character) for character in FORMULA if visible(character) == character)
+    return f"regexp_replace({plain}, '^([{begins}])', '''\\1')"
+
+
+@cache
+def _unseen() -> tuple[str, ...]:
+    return tuple(chr(code) for code in PROBED if UNSEEN.match(chr(code)))

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairway.cluster import Cause, Cluster, Event, Fragmentation, Shape, TypicalPods, Verb
-from fairway.model import Node, Pod, decode_object
 from fairway.model.device_need import WHOLE_DEVICE, DeviceNeed, device_need
 from fairway.record.load import Curve, Floats
+from fairway.record.manifests import node_of, pod_of
 from fairway.record.run import Run
 
 __all__ = ["GpuHistory", "GpuMetrics", "gpu_history", "gpu_metrics"]
@@ -203,8 +203,7 @@ def _nodes(run: Run) -> tuple[Cluster, list[dict[str, Any]]]:
     cluster = Cluster()
     states = []
     for row in run.sql("SELECT * FROM nodes ORDER BY node_id, from_seconds").rows():
-        node = decode_object(row["manifest"].encode(), str(run.path))
-        assert isinstance(node, Node)
+        node = node_of(run, row["manifest"])
         name = str(row["node_id"])  # a node that is made again under its name is another one
         cluster.apply(Event(Verb.ADDED, replace(node, metadata=replace(node.metadata, name=name))))
         number = cluster.nodes.row_of[name]
@@ -222,8 +221,7 @@ def _needs(run: Run) -> tuple[dict[int, DeviceNeed | None], dict[Shape, int]]:
     needs: dict[int, DeviceNeed | None] = {}
     shapes: Counter[Shape] = Counter()
     for row in run.templates.rows():
-        pod = decode_object(row["manifest"].encode(), str(run.path))
-        assert isinstance(pod, Pod)
+        pod = pod_of(run, row["manifest"])
         needs[row["template_id"]] = device_need(pod)
         shapes[Shape.of_pod(pod)] += often.get(row["template_id"], 0)
     return needs, dict(+shapes)

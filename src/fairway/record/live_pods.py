@@ -15,10 +15,10 @@ import msgspec
 from fairway.model import ObjectMeta, Pod, PodStatus, Quantity, encode_json
 from fairway.model.requests import pod_requests
 from fairway.record.buffer import Resources
+from fairway.record.kept import OWN_ANNOTATIONS, kept, kept_annotations
 
 __all__ = ["OWN_ANNOTATIONS", "LivePod", "LivePods", "Templates"]
 
-OWN_ANNOTATIONS = "fairway.dev/"
 USER_ANNOTATION = "fairway.dev/user"
 NUM_REMEMBERED = 65_536
 NUM_RECENT = 4096
@@ -174,7 +174,7 @@ class Templates:
                 self._known.clear()
             shared = ObjectMeta(labels=meta.labels, annotations=annotations, owner_references=meta.owner_references)
             manifest = Pod(metadata=shared, spec=spec, status=PodStatus())
-            self.rows.append((self._num_templates, encode_json(manifest).decode()))
+            self.rows.append((self._num_templates, encode_json(kept(manifest)).decode()))
             known = self._known[key] = self._num_templates, self._resources.vector(pod_requests(pod))
             self._num_templates += 1
         return known
@@ -199,8 +199,9 @@ def _is_alike(one: Pod, two: Pod) -> bool:
 
 
 def _foreign(annotations: dict[str, str]) -> dict[str, str]:
-    """Those that are not ours."""
-    return {name: value for name, value in annotations.items() if not name.startswith(OWN_ANNOTATIONS)}
+    """Those that are not ours and decide something all the same."""
+    own = kept_annotations(annotations)
+    return {name: value for name, value in own.items() if not name.startswith(OWN_ANNOTATIONS)}
 
 
 def _is_resized(status: PodStatus) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from fairway.model import Node, encode_json
 from fairway.record.buffer import Resources
 from fairway.record.errors import RecordError
+from fairway.record.kept import kept
 
 __all__ = ["NodeStates"]
 
@@ -82,6 +83,6 @@ class NodeStates:
             next((one.status == "True" for one in node.status.conditions if one.type == "Ready"), True),
             node.spec.unschedulable,
             allocatable["pods"].value if "pods" in allocatable else 0,
-            encode_json(node).decode(),
+            encode_json(kept(node)).decode(),
             self._resources.vector(amounts),
         ]

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import duckdb
 
-from fairway.record.buffer import Resources, TableBuffer
+from fairway.record.buffer import Resources, RowChange, TableBuffer
 from fairway.record.errors import CannotWriteError, RecordError, why_refused
 from fairway.record.gaps import Gaps
+from fairway.record.private_files import PRIVATE
 from fairway.record.run_file import create_run, finish_run, partial_path, remove_partial, reopen_run, rescue_run
 from fairway.record.schema import TABLES, unit_of
 
@@ -38,10 +39,10 @@ class Dropped(NamedTuple):
 class RowFile:
     """The buffers of all tables, and the file they are written to."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, change: RowChange | None = None) -> None:
         self.path = path
         self.resources = Resources()
-        self.buffers = {name: TableBuffer(table) for name, table in TABLES.items()}
+        self.buffers = {name: TableBuffer(table, change) for name, table in TABLES.items()}
         self.failure: CannotWriteError | None = None  # why the last attempt to write failed
         self.num_dropped: dict[str, int] = {}  # rows by table, in all of the run
         self._gaps = Gaps()
@@ -61,7 +62,8 @@ class RowFile:
         if self.is_closed:
             raise RecordError(f"{self.path} is closed")
         try:
-            self._write()
+            with PRIVATE:
+                self._write()
         except (duckdb.Error, OSError) as error:
             if not self._recover():
                 self.failure = CannotWriteError(f"cannot write {self.path}: {why_refused(error)}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from fairway.record.buffer import RowChange
 from fairway.record.errors import CannotWriteError, RecordError
 from fairway.record.null_writer import NullWriter
 from fairway.record.row_file import RowFile
@@ -32,10 +33,10 @@ class Patience(NamedTuple):
 class RowWriter(NullWriter):
     """Writes rows, a chunk at a time, and ends a run."""
 
-    def __init__(self, path: Path, chunk_rows: int) -> None:
+    def __init__(self, path: Path, chunk_rows: int, change: RowChange | None = None) -> None:
         super().__init__()
         self.path = path
-        self._file = RowFile(path)
+        self._file = RowFile(path, change)
         self._buffers = self._file.buffers
         self._patience: Patience | None = None
         self._chunk_rows = self._chunk = chunk_rows

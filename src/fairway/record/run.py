@@ -11,10 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import duckdb
-
 from fairway.record.errors import RecordError
-from fairway.record.run_file import missing_tables, open_run_file
+from fairway.record.run_opening import OpenRun, open_run_file
 from fairway.record.schema import TABLES
 from fairway.record.table import Question, Table
 
@@ -27,14 +25,12 @@ __all__ = ["Run"]
 class Run:
     """One run. The tables of the schema are its attributes."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, meta: dict[str, Any]) -> None:
-        self._connection = connection
+    def __init__(self, opened: OpenRun, path: Path) -> None:
+        self._connection = opened.connection
         self.path = path
-        self.meta = meta
-        self._missing = missing_tables(connection)
-        self.resources: dict[str, str] = {
-            row["resource"]: row["amount_column"] for row in self._table("resources").rows()
-        }
+        self.meta = opened.meta
+        self._missing = opened.missing
+        self.resources = opened.resources
         """Resources by name, with their columns in `nodes`, `pods` and `occupancy`."""
         self.nodes = self._table("nodes")
         self.pods = self._table("pods")
@@ -53,8 +49,7 @@ class Run:
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
         """Open a run for reading; `RecordError` says what is wrong with a file that is none."""
-        connection, meta = open_run_file(Path(path))
-        return cls(connection, Path(path), meta)
+        return cls(open_run_file(Path(path)), Path(path))
 
     def close(self) -> None:
         """Let go of the file."""

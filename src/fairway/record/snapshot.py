@@ -7,13 +7,12 @@ anything: `why` and `try` do so. Annotations, labels and requests of a pod are t
 from __future__ import annotations
 
 import datetime as dt
-import json
-from typing import cast
 
 import msgspec
 
-from fairway.model import ApiObject, Node, Pod, PodStatus, decode_object
+from fairway.model import ApiObject, Node, Pod, PodStatus
 from fairway.model.device_need import GPU_INDEX
+from fairway.record.manifests import annotations_of, node_of, object_of, pod_of
 from fairway.record.run import Run
 
 __all__ = ["nodes_at", "objects_at", "pods_at"]
@@ -25,7 +24,7 @@ START = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 def nodes_at(run: Run, at: float) -> list[Node]:
     """The nodes that were there."""
     there = run.nodes.where("from_seconds <= ? AND (? < to_seconds OR to_seconds IS NULL)", at, at)
-    return [cast(Node, decode_object(row["manifest"].encode(), str(run.path))) for row in there.select("manifest")]
+    return [node_of(run, row["manifest"]) for row in there.select("manifest")]
 
 
 def pods_at(run: Run, at: float, start: dt.datetime = START) -> list[Pod]:
@@ -33,7 +32,7 @@ def pods_at(run: Run, at: float, start: dt.datetime = START) -> list[Pod]:
     there = run.pods.where("created_seconds <= ? AND (? < ended_seconds OR ended_seconds IS NULL)", at, at)
     numbers = {row["template_id"] for row in there.select("template_id")}
     templates = {
-        row["template_id"]: cast(Pod, decode_object(row["manifest"].encode(), str(run.path)))
+        row["template_id"]: pod_of(run, row["manifest"])
         for row in run.templates.rows()
         if row["template_id"] in numbers
     }
@@ -42,7 +41,7 @@ def pods_at(run: Run, at: float, start: dt.datetime = START) -> list[Pod]:
         template = templates[row["template_id"]]
         is_bound = row["bound_seconds"] is not None and row["bound_seconds"] <= at
         is_started = row["started_seconds"] is not None and row["started_seconds"] <= at
-        annotations = {**template.metadata.annotations, **json.loads(row["annotations"] or "{}")}
+        annotations = {**template.metadata.annotations, **annotations_of(run, row["annotations"])}
         if is_bound and row.get("gpu_index"):
             annotations[GPU_INDEX] = row["gpu_index"]
         metadata = msgspec.structs.replace(
@@ -71,4 +70,4 @@ def objects_at(run: Run, at: float) -> list[ApiObject]:
             there.pop(key, None)
         else:
             there[key] = row["manifest"]
-    return [decode_object(manifest.encode(), str(run.path)) for manifest in there.values()]
+    return [object_of(run, manifest) for manifest in there.values()]

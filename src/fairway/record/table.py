@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.record.errors import CannotWriteError, RecordError, why_refused
+from fairway.record.errors import RecordError
 
 __all__ = ["Question", "Table"]
 
@@ -76,8 +76,13 @@ class Table:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns' names."""
+        return tuple(self.shape)
+
+    @property
+    def shape(self) -> dict[str, str]:
+        """The columns' types by name, in DuckDB's words."""
         cursor = self._execute(f"SELECT * FROM ({self.sql}) LIMIT 0")
-        return tuple(column[0] for column in cursor.description or ())
+        return {column[0]: str(column[1]) for column in cursor.description or ()}
 
     def where(self, condition: str, *parameters: Any) -> Table:
         """The rows that satisfy a condition in SQL, with `?` for each parameter: `where("node = ?", "n-1")`.
@@ -102,7 +107,7 @@ class Table:
             try:
                 chunk = cursor.fetchmany(NUM_FETCHED)
             except duckdb.Error as error:
-                raise self._problem(error) from error
+                raise self.problem(error) from error
             if not chunk:
                 return
             for row in chunk:
@@ -117,7 +122,7 @@ class Table:
         try:
             arrays = self._execute(sql).fetchnumpy()
         except duckdb.Error as error:
-            raise self._problem(error) from error
+            raise self.problem(error) from error
         return {name: _plain(array) for name, array in arrays.items()}
 
     def pandas(self) -> Any:
@@ -126,7 +131,7 @@ class Table:
         try:
             return self._execute(self.sql).df()
         except duckdb.Error as error:
-            raise self._problem(error) from error
+            raise self.problem(error) from error
 
     def arrow(self) -> Any:
         """A pyarrow.Table; needs pyarrow."""
@@ -135,30 +140,28 @@ class Table:
             relation = self._connection.cursor().sql(self.sql, params=list(self.parameters))
             return relation.to_arrow_table()
         except duckdb.Error as error:
-            raise self._problem(error) from error
+            raise self.problem(error) from error
 
     def polars(self) -> Any:
         """A polars.DataFrame; needs polars and pyarrow."""
         return _need("polars", "polars").from_arrow(self.arrow())
 
-    def copy_to(self, path: Path, form: str) -> None:
-        """Write the rows to a file, in a form as the options of DuckDB's COPY give it: `FORMAT parquet`."""
-        target = str(path).replace("'", "''")
+    def stream(self) -> Any:
+        """The rows as a stream in Arrow's C interface, for other libraries; nothing is read until they do."""
         try:
-            self._connection.cursor().execute(f"COPY ({self.sql}) TO '{target}' ({form})", list(self.parameters))
-        except duckdb.IOException as error:
-            raise CannotWriteError(f"cannot write {path}: {why_refused(error)}") from error
+            return self._connection.cursor().sql(self.sql, params=list(self.parameters)).__arrow_c_stream__()
         except duckdb.Error as error:
-            raise self._problem(error) from error
+            raise self.problem(error) from error
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         """A cursor of its own, so that two readers do not take each other's rows."""
         try:
             return self._connection.cursor().execute(sql, list(self.parameters))
         except duckdb.Error as error:
-            raise self._problem(error) from error
+            raise self.problem(error) from error
 
-    def _problem(self, error: duckdb.Error) -> RecordError:
+    def problem(self, error: duckdb.Error) -> RecordError:
+        """What DuckDB says about the file, in our words."""
         if "enough bytes" in str(error):
             return RecordError(f"{self._path} is cut off or damaged: {error}")
         return RecordError(f"{self._path}: {error}")

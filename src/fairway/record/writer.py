@@ -19,7 +19,9 @@ from fairway import __version__
 from fairway.cycle import Decision, Outcome, Spent
 from fairway.model import ApiObject, Node, Pod, encode_json
 from fairway.queue import Place
+from fairway.record.anonymous_rows import AnonymousRows
 from fairway.record.errors import RecordError
+from fairway.record.kept import kept
 from fairway.record.live_pods import LivePod, LivePods, Templates
 from fairway.record.node_states import NodeStates
 from fairway.record.null_writer import Scored
@@ -37,7 +39,7 @@ class RunWriter(RowWriter):
     """Writes one run. Use it in a `with` block: an exception then leaves a readable run, marked incomplete.
 
     Without `patience` a file that can not be written raises `CannotWriteError` at once. With it nothing is raised
-    until the end; whoever has the writer calls `flush(again=True)` now and then.
+    until the end; whoever has the writer calls `flush(again=True)` now and then. An `anonymous` run names nobody.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class RunWriter(RowWriter):
         profiles: Sequence[str] = (),
         options: RecordOptions | None = None,
         patience: Patience | None = None,
+        anonymous: bool = False,
     ) -> None:
         self.options = options or RecordOptions()
         meta = {
@@ -61,7 +64,7 @@ class RunWriter(RowWriter):
             "complete": False,
         }
         texts = {key: json.dumps(value) for key, value in meta.items()}  # before a file is made: it may not be JSON
-        super().__init__(Path(path), self.options.chunk_rows)
+        super().__init__(Path(path), self.options.chunk_rows, AnonymousRows() if anonymous else None)
         self._pods = LivePods()
         self._templates = Templates(self._file.resources)
         self._nodes = NodeStates(self._file.resources)
@@ -283,7 +286,7 @@ class RunWriter(RowWriter):
     def _object(self, t: float, thing: ApiObject, verb: str) -> None:
         if self.options.objects:
             meta = thing.metadata
-            self._append("objects", (t, verb, thing.kind, meta.namespace, meta.name, encode_json(thing).decode()))
+            self._append("objects", (t, verb, thing.kind, meta.namespace, meta.name, encode_json(kept(thing)).decode()))
 
     def event(self, t: float, kind: str, subject: str, reason: str, message: str) -> None:
         """People were told something."""
