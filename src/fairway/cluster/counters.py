@@ -84,7 +84,7 @@ class Counter:
 
     def add(self, row: int, amount: int) -> None:
         """So many more (or fewer) pods on that row."""
-        self.counts[row] += amount
+        self.counts.add(row, amount)
         self.total += amount
         self.journal.mark(row)
         for key, counts in self._domains.items():
