@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from time import process_time
+from typing import Self
 
 import pytest
 
@@ -16,7 +19,48 @@ from tests.worst_pods import WORST
 
 NUM_NODES = 600
 FIT_NOWHERE = ("selector_keys", "affinity_terms", "resources", "spread_constraints", "claims")
+LONGEST_CPU_SECONDS = 1.0
 COLUMNS = ("LabelColumns._columns", "LabelColumns._num_rows", "NodeTable.allocatable", "NodeTable.requested")
+
+
+class Bystander:
+    """A thread that wants a moment of the interpreter again and again, as the server that answers probes does."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0  # processor seconds of this process from one turn to the next
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        before, is_over = process_time(), False
+        while not is_over:
+            is_over = self._is_over.wait(0.001)
+            now = process_time()
+            self.longest = max(self.longest, now - before)
+            before = now
+
+
+@pytest.mark.parametrize("kind", WORST)
+def test_other_threads_have_their_turn_meanwhile(kind: str) -> None:
+    made = scheduler(*(node(f"n{number}", zone=f"z{number % 3}") for number in range(NUM_NODES)))
+    data = WORST[kind]("a")
+    data["metadata"] |= {"name": "a", "uid": "a"}
+    text = json.dumps(data).encode()
+    with Bystander() as bystander:
+        read = decode_object(text)
+        made.observe(Event(Verb.ADDED, read))
+        made.run_until_idle()
+        made.observe(Event(Verb.DELETED, read))
+        made.run_until_idle()
+    assert 0 < bystander.longest < LONGEST_CPU_SECONDS
 
 
 @pytest.mark.parametrize("kind", WORST)

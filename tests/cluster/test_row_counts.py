@@ -27,3 +27,17 @@ def test_few_and_many_are_told_alike(changes: list[tuple[int, int]], num_groups:
     assert counts.array().tolist() == [*expected.tolist(), *[0] * LENGTH]
     assert apart.array().tolist() == expected.tolist()
     assert other[0] == 9
+
+
+@given(st.lists(st.tuples(st.integers(0, LENGTH - 1), st.integers(-2, 3)), max_size=60), st.integers(0, 60))
+def test_who_catches_up_has_the_same_numbers(changes: list[tuple[int, int]], behind: int) -> None:
+    counts, expected = RowCounts(LENGTH), np.zeros(LENGTH, np.int64)
+    reader = counts.copy()
+    for number, (row, amount) in enumerate(changes):
+        if number == behind:
+            reader = counts.copy()
+        counts.add(row, amount)
+        expected[row] += amount
+    deltas = expected - reader.array()
+    assert [reader.catch_up(counts, row) for row in range(LENGTH)] == deltas.tolist()
+    assert reader.array().tolist() == counts.array().tolist() == expected.tolist()

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.cluster import Action, Change, ClusterEvent, Resource
+from fairway.cluster.counters import MANY_TERMS
 from fairway.model import Node, Pod
 from fairway.model.scheduler_args import InterPodAffinityArgs
 from fairway.plugin import SKIP
@@ -498,14 +499,25 @@ TERMS = st.builds(
     WHERE,
 )
 WEIGHTED = st.fixed_dictionaries({"weight": st.integers(1, 9), "podAffinityTerm": TERMS})
+REQUIRED, PREFERRED = (
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+)
+FILLERS = [term({"app": f"x{number}"}, HOST) for number in range(MANY_TERMS)]
+"""Terms that mean nobody: whoever has them has so many that they are counted together."""
 SIDES = st.fixed_dictionaries(
+    {}, optional={REQUIRED: st.lists(TERMS, max_size=2), PREFERRED: st.lists(WEIGHTED, max_size=2)}
+)
+CROWDED = st.fixed_dictionaries(
     {},
     optional={
-        "requiredDuringSchedulingIgnoredDuringExecution": st.lists(TERMS, max_size=2),
-        "preferredDuringSchedulingIgnoredDuringExecution": st.lists(WEIGHTED, max_size=2),
+        REQUIRED: st.lists(TERMS, min_size=1, max_size=2).map(lambda terms: [*FILLERS, *terms]),
+        PREFERRED: st.lists(WEIGHTED, min_size=1, max_size=2).map(
+            lambda terms: [*({**terms[0], "podAffinityTerm": each} for each in FILLERS), *terms]
+        ),
     },
 )
-AFFINITIES = st.fixed_dictionaries({"podAffinity": SIDES, "podAntiAffinity": SIDES})
+AFFINITIES = st.fixed_dictionaries({"podAffinity": SIDES, "podAntiAffinity": SIDES | CROWDED})
 PLACED = st.builds(
     pod,
     st.integers(0, 30).map(str),

@@ -3,21 +3,25 @@
 In: every pod that is placed on or removed from a row. Out: `Counter`s, for the plugins that look beyond one node: how
 many pods that match these selectors (or carry that affinity term) are on each row, and on all rows with the same value
 of a label. A counter costs one addition per pod that matches, however many classes share it, and lives as long as
-somebody refers to it. One that counts pods on a few rows has no array of its own.
+somebody refers to it. One that counts pods on a few rows has no array of its own. Selectors and label sets find each
+other by the labels they have in common, and what a class has very many of is counted together.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster.journal import Journal
+from fairway.cluster.label_set_index import LabelSetIndex
 from fairway.cluster.labels import LabelColumns
 from fairway.cluster.row_counts import RowCounts
+from fairway.cluster.selector_index import SelectorIndex
 from fairway.cluster.terms import KINDS, Kind, Term
 from fairway.model.selector import Selector
 
@@ -27,6 +31,12 @@ if TYPE_CHECKING:
 
 Requirement = tuple[frozenset[str] | None, Selector]
 """Pods in these namespaces (None: in any) whose labels match."""
+
+MANY_TERMS = 16
+"""Classes share the counters of their terms; one that has more of a kind has a single counter for all of these."""
+
+SLACK = 64
+"""How many counters that are no more are passed over before they are forgotten."""
 
 
 class Counter:
@@ -65,16 +75,16 @@ class Counter:
         """How many pods are on each row: (capacity,). Never write to it."""
         return self.counts.array()
 
-    def matches(self, label_set: LabelSet) -> bool:
-        """Does this counter count pods with these labels?"""
-        return all(
-            (namespaces is None or label_set.namespace in namespaces) and selector.matches(label_set.labels)
-            for namespaces, selector in self.requirements
-        )
+    def times(self, label_set: LabelSet) -> int:
+        """How often does this counter count a pod with these labels?"""
+        for requirement in self.requirements:
+            if not _is_met(requirement, label_set):
+                return 0
+        return 1
 
     def add(self, row: int, amount: int) -> None:
         """So many more (or fewer) pods on that row."""
-        self.counts[row] += amount
+        self.counts.add(row, amount)
         self.total += amount
         self.journal.mark(row)
         for key, counts in self._domains.items():
@@ -120,15 +130,36 @@ class Counter:
             counts[domain] += amount
 
 
+class SumCounter(Counter):
+    """Counts a pod as often as there are requirements that it meets, where they are very many."""
+
+    __slots__ = ("_index",)
+
+    def __init__(self, labels: LabelColumns, counts: RowCounts, requirements: tuple[Requirement, ...]) -> None:
+        super().__init__(labels, counts)
+        self._index: SelectorIndex[Requirement] = SelectorIndex()
+        for requirement in requirements:
+            self._index.add(requirement[1].requirements, requirement)
+
+    def times(self, label_set: LabelSet) -> int:
+        """See `Counter.times`; only requirements that have a label in common with it are looked at."""
+        return sum(_is_met(requirement, label_set) for requirement in self._index.find(label_set.labels))
+
+
 class TermHolder:
     """What the classes with a term share. It ends with the last of them, readers of the counter notwithstanding."""
 
-    __slots__ = ("__weakref__", "counter")
+    __slots__ = ("__weakref__", "_kind", "_num_terms", "counter", "terms")
 
-    def __init__(self, counter: Counter) -> None:
+    def __init__(self, kind: Kind, terms: tuple[Term, ...], counter: Counter, num_terms: dict[Kind, int]) -> None:
+        self.terms = terms  # one, or all that a class has very many of
         self.counter = counter
+        self._kind: Kind = kind
+        self._num_terms = num_terms  # of each kind, in all holders
+        num_terms[kind] += len(terms)
 
     def __del__(self) -> None:
+        self._num_terms[self._kind] -= len(self.terms)
         self.counter.retire()
 
 
@@ -144,8 +175,12 @@ class Counters:
         self._capacity = capacity
         self._by_labels: weakref.WeakValueDictionary[tuple[tuple[Requirement, ...], bool], Counter]
         self._by_labels = weakref.WeakValueDictionary()
-        self._by_term: dict[Kind, weakref.WeakValueDictionary[Term, TermHolder]]
+        self._index: SelectorIndex[weakref.ref[Counter]] = SelectorIndex()  # of the same
+        self._sums: weakref.WeakSet[SumCounter] = weakref.WeakSet()
+        self._known_sets = LabelSetIndex()  # those that counters know of
+        self._by_term: dict[Kind, weakref.WeakValueDictionary[Hashable, TermHolder]]
         self._by_term = {kind: weakref.WeakValueDictionary() for kind in KINDS}
+        self._num_terms: dict[Kind, int] = dict.fromkeys(KINDS, 0)
         self.terms_version = 0  # changes when a term is heard of for the first time
 
     def of_labels(self, requirements: tuple[Requirement, ...], skip_terminating: bool) -> Counter:
@@ -154,44 +189,84 @@ class Counters:
         counter = self._by_labels.get(key)
         if counter is None:
             counter = Counter(self._labels, RowCounts(self._capacity), requirements, skip_terminating)
-            known = [label_set for label_set in list(self._label_sets.values()) if label_set.is_counted]
-            matching = [label_set for label_set in known if counter.matches(label_set)]
-            for label_set in matching:
-                label_set.add_counter(weakref.ref(counter))
-            if matching:
-                rows = self._pods.count_by_row([each.id for each in matching], skip_terminating, self._capacity)
-                counter.total = int(rows.sum())
-                counter.counts = RowCounts(self._capacity, rows)
+            wanted = [each for _, selector in requirements for each in selector.requirements]
+            self._begin(counter, self._known_sets.find(wanted))
+            if self._index.num_things > 2 * len(self._by_labels) + SLACK:
+                self._index.clear()
+                for other in list(self._by_labels.values()):
+                    self._enter(other)
             self._by_labels[key] = counter
+            self._enter(counter)
         return counter
 
-    def of_term(self, kind: Kind, term: Term) -> TermHolder:
-        """Holds the counter of pods that carry this term. Made before the first such pod is placed."""
-        holder = self._by_term[kind].get(term)
+    def of_each(self, requirements: tuple[Requirement, ...]) -> list[Counter]:
+        """Counters whose sum counts a pod once for each requirement that it meets. Keep them, as with `of_labels`."""
+        if len(requirements) <= MANY_TERMS:
+            return [self.of_labels((each,), skip_terminating=False) for each in requirements]
+        counter = SumCounter(self._labels, RowCounts(self._capacity), requirements)
+        self._begin(counter, self._known_sets.find(()))
+        self._sums.add(counter)
+        return [counter]
+
+    def _begin(self, counter: Counter, label_sets: list[LabelSet]) -> None:
+        """Count the pods that are there; all that the counter counts have one of these label sets."""
+        by_times: dict[int, list[int]] = {}
+        for label_set in label_sets:
+            times = counter.times(label_set)
+            if times:
+                by_times.setdefault(times, []).append(label_set.id)
+                label_set.add_counter(weakref.ref(counter), times)
+        if by_times:
+            rows = np.zeros(self._capacity, np.int32)
+            for times, numbers in by_times.items():
+                rows += times * self._pods.count_by_row(numbers, counter.skip_terminating, self._capacity)
+            counter.total = int(rows.sum())
+            counter.counts = RowCounts(self._capacity, rows)
+
+    def _enter(self, counter: Counter) -> None:
+        selectors = [selector.requirements for _, selector in counter.requirements]
+        self._index.add(chain.from_iterable(selectors), weakref.ref(counter))
+
+    def _hold(self, kind: Kind, key: Hashable, terms: tuple[Term, ...]) -> TermHolder:
+        """Holds the counter of pods that carry these terms. Made before the first such pod is placed."""
+        holder = self._by_term[kind].get(key)
         if holder is None:
-            holder = self._by_term[kind][term] = TermHolder(Counter(self._labels, RowCounts(self._capacity)))
+            counter = Counter(self._labels, RowCounts(self._capacity))
+            holder = self._by_term[kind][key] = TermHolder(kind, terms, counter, self._num_terms)
             self.terms_version += 1
         return holder
 
+    def holders(self, kind: Kind) -> list[TermHolder]:
+        """All terms of that kind that some class carries, with their counters."""
+        return list(self._by_term[kind].values())
+
     def terms(self, kind: Kind) -> list[tuple[Term, Counter]]:
-        """Every term of that kind that some class carries, with its counter."""
-        return [(term, holder.counter) for term, holder in list(self._by_term[kind].items())]
+        """The same, term by term; one of which a class has very many may be there several times."""
+        return [(term, holder.counter) for holder in self.holders(kind) for term in holder.terms]
 
     def num_terms(self, kind: Kind) -> int:
         """How many there are."""
-        return len(self._by_term[kind])
+        return self._num_terms[kind]
 
     def adopt(self, pod_class: PodClass) -> None:
         """A class was made: count pods of its label set and of its terms from now on."""
         label_set = pod_class.label_set
         if not label_set.is_counted:
             label_set.is_counted = True
-            for counter in list(self._by_labels.values()):
-                if counter.matches(label_set):
-                    label_set.add_counter(weakref.ref(counter))
-        pod_class.term_holders = tuple(
-            self.of_term(kind, term) for kind, terms in pod_class.terms.items() for term in terms
-        )
+            self._known_sets.add(label_set, len(self._label_sets))
+            for reference in self._index.find(label_set.labels):
+                counter = reference()
+                if counter is not None and counter.times(label_set):
+                    label_set.add_counter(reference, 1)
+            for each in list(self._sums):
+                label_set.add_counter(weakref.ref(each), each.times(label_set))
+        holders: list[TermHolder] = []
+        for kind, terms in pod_class.terms.items():
+            if len(terms) > MANY_TERMS:
+                holders.append(self._hold(kind, pod_class.key.digest, terms))
+            else:
+                holders += [self._hold(kind, term, (term,)) for term in terms]
+        pod_class.term_holders = tuple(holders)
         pod_class.term_counters = tuple(holder.counter for holder in pod_class.term_holders)
 
     def count(self, pod_class: PodClass, row: int, amount: int, terminating: bool) -> None:
@@ -217,7 +292,12 @@ class Counters:
     def in_use(self) -> list[Counter]:
         """Every counter that counts: those somebody refers to, and those of terms that some class has."""
         held = (holder.counter for terms in self._by_term.values() for holder in list(terms.values()))
-        return [*self._by_labels.values(), *held]
+        return [*self._by_labels.values(), *list(self._sums), *held]
+
+
+def _is_met(requirement: Requirement, label_set: LabelSet) -> bool:
+    namespaces, selector = requirement
+    return (namespaces is None or label_set.namespace in namespaces) and selector.matches(label_set.labels)
 
 
 def _padded(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:

@@ -78,18 +78,26 @@ class LabelColumns:
         before: Mapping[str, str] = self._rows[row] or {}
         after: Mapping[str, str] = labels or {}
         self._rows[row] = labels
-        for key in after:
-            if key not in before:
-                self._count(key, 1)
+        columns, num_rows = self._columns, self._num_rows
         changed = []
-        for key in (*before, *(key for key in after if key not in before)):
-            value = after.get(key)
-            if before.get(key) != value and (column := self._columns.get(key)) is not None:
-                column.set(row, value)
-                changed.append(column)
+        for key, value in after.items():
+            if key in before:
+                if before[key] == value:
+                    continue
+            elif key in num_rows:
+                num_rows[key] += 1
+            else:
+                num_rows[key] = 1
+                self.keys_version += 1
+            if key in columns:
+                columns[key].set(row, value)
+                changed.append(columns[key])
         for key in before:
             if key not in after:
-                self._count(key, -1)
+                if key in columns:
+                    columns[key].set(row, None)
+                    changed.append(columns[key])
+                self._leave(key)
         return changed
 
     def grow(self, capacity: int) -> None:
@@ -100,13 +108,10 @@ class LabelColumns:
             ids[: len(column.ids)] = column.ids
             column.ids = ids
 
-    def _count(self, key: str, step: int) -> None:
-        number = self._num_rows.get(key, 0) + step
-        if number:
-            self._num_rows[key] = number
-            if number == step:
-                self.keys_version += 1
-        else:
+    def _leave(self, key: str) -> None:
+        """One row less has that key."""
+        self._num_rows[key] -= 1
+        if not self._num_rows[key]:
             del self._num_rows[key]
             self._columns.pop(key, None)
             self.keys_version += 1

@@ -76,12 +76,12 @@ class LabelSet:
     def __del__(self) -> None:
         self._free_ids.append(self.id)
 
-    def add_counter(self, counter: weakref.ref[Counter]) -> None:
-        """One more counts such pods."""
+    def add_counter(self, counter: weakref.ref[Counter], times: int) -> None:
+        """One more counts such pods, each so many times."""
         if len(self.counters) >= self._room:
             self.counters = [other for other in self.counters if other() is not None]
             self._room = max(8, 2 * len(self.counters))
-        self.counters.append(counter)
+        self.counters += [counter] * times
 
 
 class PodClass:

@@ -46,10 +46,10 @@ class ResourceColumns:
 
     def hold(self, name: str) -> bool:
         """One more node has the resource. True if it got a column now."""
-        holders = self._holders.get(name, 0)
-        self._holders[name] = holders + 1
-        if holders:
+        if name in self._holders:
+            self._holders[name] += 1
             return False
+        self._holders[name] = 1
         if name in self._idle:
             del self._idle[name]
             return False

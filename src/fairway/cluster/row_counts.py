@@ -49,6 +49,22 @@ class RowCounts:
         else:
             self._few.pop(row, None)
 
+    def add(self, row: int, amount: int) -> None:
+        """So many more on a row."""
+        if self._many is not None:
+            self._many[row] += amount
+        else:
+            self[row] = self._few.get(row, 0) + amount
+
+    def catch_up(self, other: RowCounts, row: int) -> int:
+        """Have as many as the other on a row; returns how many more that is."""
+        mine, others = self._many, other._many
+        count = other[row] if others is None else others.item(row)
+        delta = count - (self[row] if mine is None else mine.item(row))
+        if delta:
+            self[row] = count
+        return delta
+
     def array(self) -> NDArray[np.int32]:
         """All of them, (length,). Never write to it."""
         if self._many is not None:

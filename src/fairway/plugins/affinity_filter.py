@@ -17,7 +17,7 @@ from fairway.plugins.affinity_terms import Carried, is_meant, meant
 from fairway.plugins.topology_domains import DomainMask, Topologies
 
 if TYPE_CHECKING:
-    from fairway.cluster import Cluster, PodClass, Rows
+    from fairway.cluster import Cluster, PodClass, Requirement, Rows
 
 
 class Near(DomainMask):
@@ -103,9 +103,13 @@ class RequiredAffinity:
             for term in self._terms.get("anti_required", ())
             if term.topology_key in cluster.nodes.labels
         )
+        by_key: dict[str, list[Requirement]] = {}
         for key, requirement in self._apart_terms:
-            counter = cluster.counters.of_labels((requirement,), skip_terminating=False)
-            self._mask(self._apart, key).watch(counter)
+            by_key.setdefault(key, []).append(requirement)
+        for key, requirements in by_key.items():
+            apart = self._mask(self._apart, key)
+            for counter in cluster.counters.of_each(tuple(requirements)):
+                apart.watch(counter)
         self._shunned: dict[str, Apart] = {}
 
     def refresh(self) -> bool:

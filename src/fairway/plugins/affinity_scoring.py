@@ -17,7 +17,7 @@ from fairway.plugins.affinity_terms import Carried, meant
 from fairway.plugins.topology_domains import DomainScores, Topologies
 
 if TYPE_CHECKING:
-    from fairway.cluster import Cluster, Counter, PodClass, Rows, Term
+    from fairway.cluster import Cluster, Counter, PodClass, Requirement, Rows, Term
 
 FULL = np.array(100.0)  # (): see fairway.cycle.answers on why it is an array
 
@@ -91,12 +91,15 @@ class PreferredAffinity:
         self._versions = self._versions_now()
         self._read = [0] * len(self._preferences)
         self._scores = {}
+        by_worth: dict[tuple[str, int], list[Requirement]] = {}
         for terms, sign in ((own.get("affinity_preferred", ()), 1), (own.get("anti_preferred", ()), -1)):
             for term in terms:
-                if term.topology_key not in cluster.nodes.labels:
-                    continue
-                counter = cluster.counters.of_labels((meant(term, cluster.workloads),), skip_terminating=False)
-                self._watch(term.topology_key, counter, sign * term.weight)
+                if term.topology_key in cluster.nodes.labels:
+                    requirement = meant(term, cluster.workloads)
+                    by_worth.setdefault((term.topology_key, sign * term.weight), []).append(requirement)
+        for (key, worth), requirements in by_worth.items():
+            for counter in cluster.counters.of_each(tuple(requirements)):
+                self._watch(key, counter, worth)
 
     def _read_carried(self, counts: list[int]) -> None:
         namespace_labels = self._cluster.workloads.namespace_labels(self._namespace)

@@ -14,9 +14,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from fairway.cluster import Counter, Kind, Term
+from fairway.cluster.selector_index import SelectorIndex
 
 if TYPE_CHECKING:
     from fairway.cluster import Counters, Requirement
+    from fairway.cluster.counters import TermHolder
     from fairway.cluster.workloads import Workloads
 
 
@@ -48,15 +50,15 @@ def is_meant(requirement: Requirement, namespace: str, labels: Mapping[str, str]
 class Carried:
     """The terms of one kind that running or waiting pods carry, in the order in which they were first heard of."""
 
-    __slots__ = ("_by_label", "_counters", "_entries", "_kind", "_known", "_version", "epoch")
+    __slots__ = ("_counters", "_entries", "_index", "_kind", "_known", "_version", "epoch")
 
     def __init__(self, counters: Counters, kind: Kind) -> None:
         self._counters = counters
         self._kind: Kind = kind
         self._version = -1
         self._entries: list[tuple[Term, weakref.ref[Counter]]] = []
-        self._known: dict[Term, weakref.ref[Counter]] = {}
-        self._by_label: dict[tuple[str, str] | None, list[int]] = {}  # entries that want such a label; None: any
+        self._known: weakref.WeakSet[TermHolder] = weakref.WeakSet()
+        self._index: SelectorIndex[int] = SelectorIndex()  # the numbers of entries
         self.epoch = 0  # changes when entries are dropped: then everybody has to read from the start
 
     def refresh(self) -> int:
@@ -64,35 +66,28 @@ class Carried:
         num_alive = self._counters.num_terms(self._kind)
         if self._version != self._counters.terms_version or len(self._entries) > 2 * num_alive + SLACK:
             self._version = self._counters.terms_version
-            alive = self._counters.terms(self._kind)
-            if len(self._entries) > 2 * len(alive) + SLACK:
+            if len(self._entries) > 2 * num_alive + SLACK:
                 self._entries.clear()
                 self._known.clear()
-                self._by_label.clear()
+                self._index.clear()
                 self.epoch += 1
-            for term, counter in alive:
-                known = self._known.get(term)
-                if known is None or known() is not counter:
-                    self._append(term, counter)
+            for holder in self._counters.holders(self._kind):
+                if holder not in self._known:
+                    self._append(holder)
         return len(self._entries)
 
     def since(self, position: int, labels: Mapping[str, str]) -> Iterator[tuple[Term, Counter]]:
         """The terms from that entry on that some pod still carries, but not those that can not mean such labels."""
-        for label in (None, *labels.items()):
-            numbers = self._by_label.get(label, ())
+        for numbers in self._index.lists(labels):
             for number in numbers[bisect_left(numbers, position) :]:
                 term, reference = self._entries[number]
                 counter = reference()
                 if counter is not None and counter.is_carried:
                     yield term, counter
 
-    def _append(self, term: Term, counter: Counter) -> None:
-        self._known[term] = reference = weakref.ref(counter)
-        wanted: tuple[tuple[str, str] | None, ...] = (None,)
-        for requirement in term.selector.requirements:
-            if requirement.operator == "In":  # a pod has at most one of these labels, so it finds the term once
-                wanted = tuple((requirement.key, value) for value in requirement.values)
-                break
-        for label in wanted:
-            self._by_label.setdefault(label, []).append(len(self._entries))
-        self._entries.append((term, reference))
+    def _append(self, holder: TermHolder) -> None:
+        self._known.add(holder)
+        reference = weakref.ref(holder.counter)
+        for term in holder.terms:
+            self._index.add(term.selector.requirements, len(self._entries))
+            self._entries.append((term, reference))

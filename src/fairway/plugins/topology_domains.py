@@ -158,10 +158,8 @@ class DomainCounts:
     def _follow(self, source: Source, rows: list[int]) -> None:
         now, seen = source.counter.counts, source.seen
         for row in rows:
-            count = now[row]
-            delta = count - seen[row]
+            delta = seen.catch_up(now, row)
             if delta:
-                seen[row] = count
                 domain = self.domains.item(row)
                 if domain != self.topology.absent:
                     self.shift(domain, delta, source.weight)

@@ -117,9 +117,12 @@ def _counters(cluster: Cluster) -> dict[str, Any]:
             words = ", ".join(f"{selector} in {namespaces}" for namespaces, selector in counter.requirements)
             found[f"counters[{words}; {counter.skip_terminating}]"] = (counter.rows[rows].tolist(), counter.total)
     for kind in KINDS:
+        carried: dict[str, Any] = {}  # by term: on which rows, of all its counters
         for term, counter in cluster.counters.terms(kind):
             if counter.total:  # a term that no pod carries may be forgotten at any time
-                found[f"counters[{kind} {term}]"] = (counter.rows[rows].tolist(), counter.total)
+                name = f"counters[{kind} {term}]"
+                carried[name] = counter.rows[rows] + carried.get(name, 0)
+        found.update((name, (counts.tolist(), int(counts.sum()))) for name, counts in carried.items())
     return found
 
 
