@@ -24,12 +24,13 @@ class Listener:
         self.certificate = certificate
         self.tokens: list[str | None] = []
         self.redirects_to: str | None = None
+        self.body: str | None = None
 
     async def answer(self, request: web.Request) -> web.Response:
         self.tokens.append(request.headers.get("Authorization"))
         if self.redirects_to is not None:
             raise web.HTTPFound(self.redirects_to)
-        return web.json_response({"path": request.path})
+        return web.json_response({"path": request.path}) if self.body is None else web.Response(text=self.body)
 
 
 @contextlib.asynccontextmanager
@@ -70,7 +71,9 @@ def test_nothing_is_sent_over_http() -> None:
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("url", ["localhost:10259", "https://", "", "ftp://localhost"])
+@pytest.mark.parametrize(
+    "url", ["localhost:10259", "https://", "", "ftp://localhost", "https://[::1", "https://user:secret@localhost:1"]
+)
 def test_what_is_no_address_is_said(url: str) -> None:
     with pytest.raises(LiveProblem, match="that is not where a scheduler listens"):
         asyncio.run(asked(SchedulerAddress(url)))
@@ -137,6 +140,17 @@ def test_unchecked_is_for_those_who_say_so() -> None:
     async def story() -> None:
         async with listening() as listener:
             assert await asked(SchedulerAddress(listener.url, is_unchecked=True)) == {"path": "/fairway/v1/status"}
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("body", ["<html>", "[]", "[" * 100_000, "\u0000"], ids=["html", "list", "deep", "null"])
+def test_somebody_elses_answer_is_told_as_such(body: str) -> None:
+    async def story() -> None:
+        async with listening() as listener:
+            listener.body = body
+            with pytest.raises(LiveProblem, match="is no scheduler of ours"):
+                await asked(SchedulerAddress(listener.url, is_unchecked=True))
 
     asyncio.run(story())
 

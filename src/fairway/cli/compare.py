@@ -19,7 +19,7 @@ from fairway.cli.compare_options import change_options
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.main import NO, CommandError
 from fairway.cli.order_options import Wanted, is_order_scenario, order_options, refuse_order_options, refuse_others
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, paint, progress, say
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, paint, progress, say, word
 
 if TYPE_CHECKING:
     from fairway.compare.gate import Gate
@@ -219,7 +219,7 @@ def _compare(policies: Sequence[Policy], gates: Sequence[Gate], html: str | None
             hint = ""
             if parting.pod is not None and is_kept and parting.seed is not None:
                 other = next(policy for policy in policies if policy.name == parting.policy)
-                hint = f" → fairway why {parting.pod} --run {shlex.quote(other.paths[parting.seed])}"
+                hint = f" → fairway why {word(parting.pod)} --run {shlex.quote(other.paths[parting.seed])}"
             say(parting.sentence(comparison.first.name) + hint)
     else:
         document = comparison_document(comparison)

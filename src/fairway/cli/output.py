@@ -12,6 +12,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -32,6 +33,7 @@ __all__ = [
     "plain_table",
     "progress",
     "say",
+    "word",
 ]
 
 FORMATS: Final = ("table", "wide", "json", "yaml", "csv", "name")
@@ -78,6 +80,11 @@ def emit(
 def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print text, whoever wrote it: what would move the cursor or hide is shown, not done."""
     click.echo(visible(text), err=err, nl=nl)
+
+
+def word(name: str) -> str:
+    """A name from elsewhere as one word of a command line that people paste."""
+    return shlex.quote(visible(name, one_line=True))
 
 
 def paint(cell: str, is_better: bool) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairway.cli.main import NO, CommandError
-from fairway.cli.output import Column, emit, is_structured, narrate, say
+from fairway.cli.output import Column, emit, is_structured, narrate, say, word
 from fairway.words import count_text
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def replay(path: str, output: str) -> int:
             narrate(f"note: it was recorded by Fairway {recorded.meta.get('fairway_version')}, this is {__version__}")
         if found.table == "decisions" and found.first is not None:
             which = f"--run {shlex.quote(path)} --attempt {found.first['attempt']}"
-            narrate(f"→ fairway why {found.first['pod']} {which}")
+            narrate(f"→ fairway why {word(found.first['pod'])} {which}")
     return 0 if found is None else NO
 
 

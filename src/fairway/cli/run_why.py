@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 
 from fairway.cli.main import FAILED, NO
-from fairway.cli.output import emit, is_structured, narrate, say
+from fairway.cli.output import emit, is_structured, narrate, say, word
 from fairway.cli.run_options import tell_notes
 from fairway.explain.explanation import COLUMNS
 from fairway.explain.run_answer import RunAnswer, answer
@@ -43,7 +43,7 @@ def explain_run(
             emit(found.rows(), COLUMNS, output)
         other = found.explanation.other_node()
         if other is not None and node_name is None and not every:
-            narrate(f"→ fairway why {found.pod} --node {other} {_options(path, found)}")
+            narrate(f"→ fairway why {word(found.pod)} --node {word(other)} {_options(path, found)}")
     if found.explanation.verdict.result == "error":
         return FAILED
     return 0 if found.fits else NO

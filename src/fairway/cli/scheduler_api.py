@@ -7,10 +7,12 @@ the scheduler can not be reached or does not let us.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fairway.cli.main import NO
+from fairway.cli.main import NO, UNREACHABLE, CommandError
 from fairway.cli.output import Column, emit, is_structured, say
 from fairway.cli.run import live_errors
 from fairway.words import count_text, nodes_text, pods_text
@@ -36,6 +38,20 @@ REFUSED = (
 BEST = (Column("node", "NODE"), Column("total", "TOTAL", right=True))
 
 
+@contextlib.contextmanager
+def _known_words() -> Iterator[None]:
+    """Whoever answers in other words than we know is of another version, or no scheduler."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError) as error:
+        raise CommandError(
+            f"the answer is not in the words of this version: {type(error).__name__} {error}",
+            "is it `fairway run` that answers there, and of which version?",
+            UNREACHABLE,
+        ) from error
+
+
+@_known_words()
 def show_queue(address: SchedulerAddress, kubeconfig: str | None, context: str | None, output: str) -> None:
     """Print how the scheduler is, and who waits."""
     status, queue = _ask(address, kubeconfig, context, "/fairway/v1/status", "/fairway/v1/queue")
@@ -52,6 +68,7 @@ def show_queue(address: SchedulerAddress, kubeconfig: str | None, context: str |
         emit(pods, WAITING, output)
 
 
+@_known_words()
 def explain_pod(address: SchedulerAddress, pod: str, kubeconfig: str | None, context: str | None, output: str) -> int:
     """Print what the scheduler says about a pod."""
     name = pod if "/" in pod else f"default/{pod}"

@@ -16,7 +16,7 @@ import click
 
 from fairway.cli.compare_options import change_options, change_words
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, say
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, say, word
 
 if TYPE_CHECKING:
     from fairway.compare.simulations import Finished
@@ -211,7 +211,7 @@ def _next_lines(
         first = f"fairway sim{source}{chosen} --save run.duckdb", "keep every decision, then ask why"
     else:
         file = finished[0].path
-        first = f"fairway why {_slowest_pod(file)} --run {shlex.quote(file)}", "the pod that waited longest"
+        first = f"fairway why {word(_slowest_pod(file))} --run {shlex.quote(file)}", "the pod that waited longest"
     others = [name for name in scenario.profile_names if name not in given]
     compared = _profile_options(given if len(given) > 1 else [*given, *others, "FILE"][:2])
     second = f"fairway compare{source}{compared} --seeds 5 --html report.html", "better, or luck?"

@@ -15,7 +15,7 @@ import click
 
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, plain_table, say
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, plain_table, say, word
 from fairway.cli.run_options import at_option, run_option, tell_notes
 from fairway.words import amount_text, count_text, length_text, nodes_text, pods_text, time_text
 
@@ -126,7 +126,7 @@ def status(
         emit(rows, columns, output)
     if found.waiting:
         which = f"--run {shlex.quote(run_path)} --at {shlex.quote(time_text(found.at))}"
-        narrate(f"→ fairway why {found.waiting[0].pod} {which}")
+        narrate(f"→ fairway why {word(found.waiting[0].pod)} {which}")
 
 
 def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str) -> None:
@@ -149,7 +149,7 @@ def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str)
         say()
         emit(rows, columns, output)
     if found.waiting:
-        narrate(f"→ fairway why {found.waiting[0].pod} {live.arguments}")
+        narrate(f"→ fairway why {word(found.waiting[0].pod)} {live.arguments}")
 
 
 def _show_plugins(run: Run, at: float, output: str) -> None:

@@ -15,7 +15,7 @@ import click
 from fairway.cli.help_text import Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live
 from fairway.cli.main import FAILED, NO
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress, say
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress, say, word
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 
@@ -131,7 +131,7 @@ def try_command(
         say(f"\n{_summary(verdicts)}")
         failed = next((one.pod.key for one in verdicts if not one.is_placed and one.result != "ignored"), None)
         if failed is not None:
-            narrate(f"→ fairway why {failed} {trial_arguments(files, cluster_files, config, seed)}{moment}")
+            narrate(f"→ fairway why {word(failed)} {trial_arguments(files, cluster_files, config, seed)}{moment}")
     if any(verdict.result == "error" for verdict in verdicts):
         return FAILED
     return 0 if all(verdict.is_placed for verdict in verdicts) else NO

@@ -18,7 +18,7 @@ import click
 from fairway.cli.help_text import Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
 from fairway.cli.main import FAILED, NO, USAGE, CommandError
-from fairway.cli.output import emit, is_structured, narrate, output_option, say
+from fairway.cli.output import emit, is_structured, narrate, output_option, say, word
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 
@@ -126,7 +126,7 @@ def why(
             emit(rows, COLUMNS, "wide" if output == "wide" else "table")
         elif other := explanation.other_node():
             options = (trial_arguments(files, cluster_files, config, seed) + moment).lstrip()
-            narrate(f"→ fairway why {explanation.pod.key} --node {other} {options}")
+            narrate(f"→ fairway why {word(explanation.pod.key)} --node {word(other)} {options}")
     if explanation.verdict.result == "error":
         return FAILED
     return 0 if explanation.verdict.is_placed else NO

@@ -19,6 +19,8 @@ import aiohttp
 import msgspec
 
 from fairway.live.problems import LiveProblem, status_message
+from fairway.model import DecodeError
+from fairway.model.nesting import check_nesting
 
 __all__ = ["SchedulerAddress", "SchedulerProblem", "ask"]
 
@@ -44,11 +46,21 @@ class SchedulerAddress(NamedTuple):
 
     def check(self) -> None:
         """Raise if a token must not go there."""
-        parts = urlsplit(self.url)
-        if parts.scheme != "https" or not parts.hostname:
-            why = "a token sent over http could be read on the way" if parts.scheme == "http" else "no https:// in it"
+        why = ""
+        try:
+            parts = urlsplit(self.url)
+            if parts.scheme == "http":
+                why = "a token sent over http could be read on the way"
+            elif parts.scheme != "https" or not parts.hostname:
+                why = "it has to begin with https:// and a host"
+            elif parts.username is not None or parts.password is not None:
+                why = "a name and a password do not belong into it"
+        except ValueError as error:
+            why = str(error)
+        if why:
+            shown = self.url if "@" not in self.url else "(an address with a password)"
             raise SchedulerProblem(
-                f"--scheduler {self.url}: that is not where a scheduler listens", why, "write https://HOST:PORT", 2
+                f"--scheduler {shown}: that is not where a scheduler listens", why, "write https://HOST:PORT", 2
             )
 
     def trust(self) -> ssl.SSLContext | aiohttp.Fingerprint:
@@ -93,8 +105,7 @@ async def ask(address: SchedulerAddress, path: str, token: str | None) -> dict[s
                 if len(body) > MAX_BYTES:
                     raise ValueError(f"the answer has more than {MAX_BYTES} bytes")
             if answer.status == 200:
-                found: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
-                return found
+                return _read(bytes(body), url)
     except (aiohttp.ClientConnectorCertificateError, aiohttp.ServerFingerprintMismatch) as error:
         raise SchedulerProblem(
             f"the certificate of the scheduler at {url} is not trusted",
@@ -105,7 +116,7 @@ async def ask(address: SchedulerAddress, path: str, token: str | None) -> dict[s
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
         raise SchedulerProblem(
             f"the scheduler at {url} can not be reached",
-            str(error),
+            error.strerror if isinstance(error, OSError) and error.strerror else str(error) or "it does not answer",
             "is it running? kubectl port-forward makes it reachable here",
         ) from None
     if answer.status == 404:
@@ -118,11 +129,23 @@ async def ask(address: SchedulerAddress, path: str, token: str | None) -> dict[s
             "a token is not handed on",
             "give the scheduler's own address",
         )
+    refused = answer.status in (401, 403)
     raise SchedulerProblem(
         f"the scheduler answers {answer.status}: {status_message(bytes(body))}",
         "",
-        "the kubeconfig's user needs the right to get the path /fairway/v1/*",
+        "the kubeconfig's user needs the right to get the path /fairway/v1/*" if refused else "try again later",
     )
+
+
+def _read(body: bytes, url: str) -> dict[str, Any]:
+    try:
+        check_nesting(body, "")
+        found: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, DecodeError) as error:
+        raise SchedulerProblem(
+            f"what answers at {url} is no scheduler of ours", str(error), "give the address of `fairway run`"
+        ) from None
+    return found
 
 
 def _certificate_words(error: aiohttp.ClientConnectorCertificateError | aiohttp.ServerFingerprintMismatch) -> str:
