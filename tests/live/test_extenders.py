@@ -148,7 +148,7 @@ def test_bind_failure_is_told_unless_ignorable() -> None:
             {"NodeNames": ["n9"]},
             'extender "{url}/ext" claims a filtered node "n9" which is not found in the input node list',
         ),
-        (200, [], "an answer that is not an object but list"),
+        (200, [], "something that is not an object but list"),
     ],
     ids=["500", "404", "error", "unknown node", "no object"],
 )

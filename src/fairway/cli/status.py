@@ -103,7 +103,10 @@ def status(
         _show_live(live, by_node, label, output)
         return
     if run_path is None:
-        raise click.UsageError("--run is missing: name a run that `fairway sim --save RUN` wrote", context)
+        raise click.UsageError(
+            "of what? --run RUN (that `fairway sim --save RUN` wrote), --live, --context NAME or --scheduler URL",
+            context,
+        )
     with Run.open(run_path) as run:
         if plugins:
             tell_notes(run)

@@ -42,7 +42,7 @@ def read_nodes_request(body: bytes) -> tuple[Pod, list[str], dict[str, Any] | No
         if found.get("nodenames") is not None:
             return pod, msgspec.convert(found["nodenames"], list[str]), None
         listed = msgspec.convert(any_case(found.get("nodes")).get("items") or [], list[dict[str, Any]])
-        items = {msgspec.convert(any_case(item.get("metadata")).get("name"), str): item for item in listed}
+        items = {msgspec.convert(any_case(any_case(item).get("metadata")).get("name"), str): item for item in listed}
         return pod, list(items), items
 
 

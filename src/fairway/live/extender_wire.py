@@ -109,7 +109,7 @@ def read_json(body: bytes) -> Any:
         check_nesting(body, "")
         return msgspec.json.decode(body)
     except (DecodeError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ExtenderError(f"an answer that is not JSON: {error}") from None
+        raise ExtenderError(f"something that is not JSON: {error}") from None
 
 
 def any_case(found: Any) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def any_case(found: Any) -> dict[str, Any]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise ExtenderError(f"an answer that is not an object but {type(found).__name__}")
+        raise ExtenderError(f"something that is not an object but {type(found).__name__}")
     return {key.lower(): value for key, value in found.items()}
 
 

@@ -202,7 +202,7 @@ def _token(request: web.Request) -> str:
 
 
 async def _scraped(request: web.Request, text: bytes) -> web.Response:
-    """Metrics, compressed for those who take it; another thread does that, while this one goes on scheduling."""
+    """Metrics, compressed for those who take it; another thread does that, while this one answers others."""
     headers = {**PLAIN, "Content-Type": CONTENT_TYPE, "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("Accept-Encoding", ""):
         text = await asyncio.get_running_loop().run_in_executor(None, _gzip, text)

@@ -1,9 +1,9 @@
 """The file of a live recording: written now and then, whatever the disk says, while scheduling goes on.
 
-In: what a `LiveRecorder` tells the writer. Out: a run. When the file can not be written, an error is logged and counted
-at once, rows wait in memory, and writing is tried again every few seconds; what memory can not hold is dropped, counted
-by table, and told in the run itself as a gap. A task of its own does it, whose end is
-noticed; `close` says what became of the recording. Used by `process` and by `fairway record`.
+In: what a `LiveRecorder` tells the writer. Out: a run. When the file can not be written, an error is logged and
+counted at once, rows wait in memory, and writing is tried again every few seconds; what memory can not hold is
+dropped, counted by table, and told in the run itself as a gap. A task of its own does it, whose end is noticed;
+`close` says what became of the recording. Used by `process` and by `fairway record`.
 """
 
 from __future__ import annotations
