@@ -9,7 +9,7 @@ import socket
 from typing import cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.live.answer_reader import MAX_BODY_BYTES, AnswerReader, Received
@@ -98,6 +98,7 @@ def answers(draw: st.DrawFn) -> bytes:
 
 
 CUTS = st.lists(st.integers(0, 400), max_size=8)
+DAMAGES = st.lists(st.tuples(st.integers(0, 400), st.binary(max_size=3)), min_size=1, max_size=4)
 
 
 @given(answers(), CUTS)
@@ -108,10 +109,7 @@ def test_whole_answers_are_read_as_others_read_them_however_they_come(stream: by
         assert received[::2] == reference(stream)
 
 
-@given(answers(), st.lists(st.tuples(st.integers(0, 400), st.binary(max_size=3)), min_size=1, max_size=4), CUTS)
-def test_damaged_answers_are_refused_or_read_as_others_read_them(
-    stream: bytes, damages: list[tuple[int, bytes]], cuts: list[int]
-) -> None:
+def check_damaged(stream: bytes, damages: list[tuple[int, bytes]], cuts: list[int]) -> None:
     for at, junk in damages:
         stream = stream[:at] + junk + stream[at + len(junk) :]
     try:
@@ -128,6 +126,20 @@ def test_damaged_answers_are_refused_or_read_as_others_read_them(
     except (http.client.HTTPException, ValueError):
         return  # stricter than we are
     assert received[::2] == theirs
+
+
+@given(answers(), DAMAGES, CUTS)
+def test_damaged_answers_are_refused_or_read_as_others_read_them(
+    stream: bytes, damages: list[tuple[int, bytes]], cuts: list[int]
+) -> None:
+    check_damaged(stream, damages, cuts)
+
+
+@pytest.mark.slow
+@settings(derandomize=False, max_examples=8000)
+@given(answers(), DAMAGES, CUTS)
+def test_so_are_fresh_ones(stream: bytes, damages: list[tuple[int, bytes]], cuts: list[int]) -> None:
+    check_damaged(stream, damages, cuts)
 
 
 @given(st.binary(max_size=300))
