@@ -17,7 +17,7 @@ import msgspec
 
 from fairway.cluster import Cluster, Event, Verb
 from fairway.conformance.corpus import Case, CaseLine, decode_case
-from fairway.conformance.difference import Difference, differences
+from fairway.conformance.difference import OTHER_ERRORS, Difference, differences
 from fairway.cycle import (
     Decision,
     Inspection,
@@ -168,6 +168,7 @@ def _brief(decision: Decision) -> dict[str, Any]:
         "ties": decision.num_best if decision.score is not None else None,
         "message": "" if decision.outcome is Outcome.ERROR else decision.message,
         "error": decision.error,
+        OTHER_ERRORS: decision.other_errors,
         "nominatedNode": preemption.nominated_node if preemption is not None else None,
         "victims": [victim.key for victim in chosen.victims] if chosen is not None else None,
     }
@@ -208,6 +209,7 @@ def _full(profile: Profile, decision: Decision, inspection: Inspection) -> dict[
 def _failed(decision: Decision, inspection: Inspection) -> dict[str, Any]:
     """An attempt that broke off: what was found out before, if the filters got to the end."""
     seen: dict[str, Any] = {"result": decision.outcome.value, "error": decision.error}
+    seen[OTHER_ERRORS] = decision.other_errors
     if decision.num_feasible:
         seen["preFilter"] = _pre_filter(inspection)
         seen["feasible"] = inspection.feasible

@@ -65,6 +65,7 @@ class Decision:
     preemption: Preemption | None = None
     gate: tuple[str, Refusal] | None = None  # who gated the pod, and why
     error: str = ""
+    other_errors: tuple[str, ...] = ()  # met on other nodes; kube-scheduler names whichever it meets first
     unschedulable_plugins: frozenset[str] = frozenset()
 
     @property

@@ -55,8 +55,8 @@ def decide(profile: Profile, pod: Pod) -> Decision:
         if not takes_all:
             looked_at = len(answers.restriction[0]) if answers.restriction else cluster.nodes.num_alive
             mask = profile.sampler.reduce(mask, looked_at)
-    if problem := _failure(profile, pod, answers, refusals):
-        return Decision(pod, pod_class, Outcome.ERROR, error=problem)
+    if failures := _failures(profile, pod, answers, refusals):
+        return _broken_off(pod, answers, failures)
     verdict = None
     if profile.extenders:
         verdict = ask_filters(profile.extenders, cluster, pod, mask[: cluster.nodes.num_rows])
@@ -64,12 +64,17 @@ def decide(profile: Profile, pod: Pod) -> Decision:
     return _choose(profile, pod, answers, mask, refusals, verdict)
 
 
-def _failure(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> str:
+def _failures(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> list[str]:
     """What filters could not judge: one such node fails the attempt, as errors do in findNodesThatPassFilters."""
     may_fail = any(part.plugin.may_fail(part.state) for part in answers.fallible)
     if not may_fail and all(refusal.code is not Code.ERROR for _, refusal in refusals.values()):
-        return ""
-    return next(iter(diagnose(profile, pod, answers, refusals).failures), "")
+        return []
+    return diagnose(profile, pod, answers, refusals).failures
+
+
+def _broken_off(pod: Pod, answers: Answers, failures: list[str]) -> Decision:
+    first, *others = failures
+    return Decision(pod, answers.pod_class, Outcome.ERROR, error=first, other_errors=tuple(others))
 
 
 def _extenders_take(profile: Profile, pod: Pod, row: int) -> bool:
@@ -173,8 +178,8 @@ def _refuse_anew(profile: Profile, pod: Pod, answers: Answers, refusals: Refusal
         words = f'running PreFilter plugin "{plugin}": {", ".join(refusal.reasons)}'
         return Decision(pod, answers.pod_class, Outcome.ERROR, error=words)
     diagnosis = diagnose(profile, pod, answers, refusals)
-    if diagnosis.failures:
-        return Decision(pod, answers.pod_class, Outcome.ERROR, error=diagnosis.failures[0])
+    if failures := diagnosis.failures:
+        return _broken_off(pod, answers, failures)
     if verdict is not None:
         verdict.tell(diagnosis)
     decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=diagnosis)
