@@ -9,7 +9,8 @@ import sys
 from fairway.bench.measurement import peak_mib
 from fairway.bench.workloads import bound_pods, make_workload
 from fairway.cluster import Cluster, Event, Verb
-from fairway.cycle import Outcome, Profile, default_configuration
+from fairway.config import default_configuration
+from fairway.cycle import Outcome, Profile
 from fairway.model import Pod, decode_object
 from fairway.plugins.registry import REGISTRY
 

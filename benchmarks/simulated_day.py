@@ -18,8 +18,8 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from fairway.bench.measurement import peak_mib
-from fairway.sim.scenario import decode_scenario
-from fairway.sim.simulate import Standing, simulate
+from fairway.scenario.scenario import decode_scenario
+from fairway.scenario.simulate import Standing, simulate
 
 
 class Size(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairway.sim.scenario import complete, decode_scenario
+from fairway.scenario.scenario import complete, decode_scenario
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 

@@ -11,8 +11,8 @@ import pytest
 import fairway
 from fairway.cli.main import main
 from fairway.record import RecordError, Run
-from fairway.sim.scenario import ScenarioError, decode_scenario
-from fairway.sim.simulate import Standing
+from fairway.scenario.scenario import ScenarioError, decode_scenario
+from fairway.scenario.simulate import Standing
 
 
 def scenario(**spec: Any) -> dict[str, Any]:

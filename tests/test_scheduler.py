@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from fairway.cluster import Event, PodClass, Verb
-from fairway.cycle import Decision, Outcome, decode_configuration, default_configuration
-from fairway.cycle.plugin_entry import PluginEntry, implemented_points
+from fairway.config import decode_configuration, default_configuration
+from fairway.config.plugin_entry import PluginEntry, implemented_points
+from fairway.cycle import Decision, Outcome
 from fairway.model import ContainerStatus, Node, Pod, PodCondition, ResourceRequirements, parse_quantity
 from fairway.plugin import Plugin, Refusal, Wait
 from fairway.plugins.registry import REGISTRY

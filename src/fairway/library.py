@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from fairway import record
-from fairway.cycle.plugin_folders import FOLDERS
+from fairway.config.plugin_folders import FOLDERS
 from fairway.explain.run_answer import RunAnswer, answer
 from fairway.model import UserError
-from fairway.sim import simulate as simulation
-from fairway.sim.scenario import Scenario, decode_scenario
-from fairway.sim.scenario_fields import read_duration
+from fairway.scenario import simulate as simulation
+from fairway.scenario.fields import read_duration
+from fairway.scenario.scenario import Scenario, decode_scenario
 
 __all__ = ["Run", "RunAnswer", "open_run", "simulate"]
 

@@ -18,7 +18,8 @@ import msgspec
 import numpy as np
 
 from fairway.cluster import Action, Change, Cluster, ClusterEvent, Event, Resource, Verb
-from fairway.cycle import Configuration, Decision, Outcome, PluginTimer, Profile
+from fairway.config import Configuration
+from fairway.cycle import Decision, Outcome, PluginTimer, Profile
 from fairway.cycle.diagnosis import Diagnosis
 from fairway.cycle.extender import Extender
 from fairway.cycle.sampling import TieBreak

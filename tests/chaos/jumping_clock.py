@@ -17,8 +17,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairway.live import logs
-from fairway.live.clock import SystemClock
+from fairway.live.api import logs
+from fairway.live.api.clock import SystemClock
 from fairway.live.process import RunOptions, run_scheduler
 from tests.kube.processes import Program
 

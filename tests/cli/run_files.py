@@ -5,8 +5,8 @@ In: a folder, and how fast the scheduler is. Out: the recorded run, in which `de
 
 from pathlib import Path
 
-from fairway.sim.scenario import decode_scenario
-from fairway.sim.simulate import simulate
+from fairway.scenario.scenario import decode_scenario
+from fairway.scenario.simulate import simulate
 
 SCENARIO = """\
 apiVersion: fairway.dev/v1alpha1

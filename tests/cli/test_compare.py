@@ -15,7 +15,7 @@ from fairway.compare.metrics import Policy, compare_policies
 from fairway.compare.text import comparison_lines, delta_text
 from fairway.model import UserError
 from fairway.record import Run, first_difference
-from fairway.sim.simulate import simulate
+from fairway.scenario.simulate import simulate
 from tests.cli.scenario_files import small_scenario
 
 

@@ -12,7 +12,7 @@ import yaml
 
 from fairway.cli.main import main
 from fairway.record import Run
-from fairway.sim.scenario import complete, decode_scenario, load_scenario
+from fairway.scenario.scenario import complete, decode_scenario, load_scenario
 from tests.cli.scenario_files import POLICY, small_scenario
 
 NODES = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 4, memory: 8Gi, pods: 110}}\n"

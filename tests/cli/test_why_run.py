@@ -11,8 +11,8 @@ from fairway.explain.run_moment import Moment
 from fairway.explain.run_trial import pod_trial
 from fairway.explain.trial import Trial
 from fairway.record import Run
-from fairway.sim.scenario import decode_scenario
-from fairway.sim.simulate import simulate
+from fairway.scenario.scenario import decode_scenario
+from fairway.scenario.simulate import simulate
 from fairway.testing import pod as make_pod
 from fairway.words import length_text, time_text
 from tests.cli.run_files import LATE, QUICK, SLOW, busy_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from fairway.cluster.csi_migration import Migrated, migrate_inline, migrate_volume
+from fairway.cluster.volumes.csi_migration import Migrated, migrate_inline, migrate_volume
 from fairway.model import (
     AWSElasticBlockStoreVolumeSource,
     AzureDiskVolumeSource,

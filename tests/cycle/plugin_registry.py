@@ -3,7 +3,7 @@
 The built-in registry is not used here: what is tested is how a configuration is read, whatever the plugins do.
 """
 
-from fairway.cycle.config import PluginEntry
+from fairway.config.configuration import PluginEntry
 from fairway.plugin import Plugin
 
 DEFAULT_POINTS = {

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Aspect, Cluster, Nodes, PodClass
-from fairway.cycle import PluginEntry, Profile, Sampling, TieBreak, decode_configuration, implemented_points
+from fairway.config import PluginEntry, decode_configuration, implemented_points
+from fairway.cycle import Profile, Sampling, TieBreak
 from fairway.plugin import Plugin, Refusal
 from fairway.plugins.registry import REGISTRY
 

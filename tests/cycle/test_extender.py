@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from fairway.cluster import Cluster, Event, Verb
-from fairway.cycle import Decision, Extender, ExtenderError, Filtered, Outcome, Profile, Victims, default_configuration
-from fairway.cycle.config import ProfileConfig
+from fairway.config import default_configuration
+from fairway.config.configuration import ProfileConfig
+from fairway.cycle import Decision, Extender, ExtenderError, Filtered, Outcome, Profile, Victims
 from fairway.model import Node, Pod
 from fairway.plugins.registry import REGISTRY
 from fairway.queue.hints import Hints, Strategy

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from fairway.cluster import Nodes, PodClass
-from fairway.cycle import Outcome, PluginError, Profile, default_configuration
+from fairway.config import default_configuration
+from fairway.cycle import Outcome, PluginError, Profile
 from fairway.plugin import Plugin
 from fairway.plugins.registry import REGISTRY
 from fairway.testing import cluster, node, pod

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from fairway.cluster import Nodes, PodClass
-from fairway.cycle import Outcome, PluginError, Profile, decode_configuration
-from fairway.cycle.plugin_entry import PluginEntry, implemented_points
+from fairway.config import decode_configuration
+from fairway.config.plugin_entry import PluginEntry, implemented_points
+from fairway.cycle import Outcome, PluginError, Profile
 from fairway.model import Pod
 from fairway.plugin import Attempt, Code, Plugin, Refusal, overrides
 from fairway.plugins.registry import REGISTRY

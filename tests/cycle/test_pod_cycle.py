@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from fairway.cluster import Cluster, Event, Verb
-from fairway.cycle import Decision, Outcome, Profile, Sampling, default_configuration
+from fairway.config import default_configuration
+from fairway.cycle import Decision, Outcome, Profile, Sampling
 from fairway.model import Pod
 from fairway.plugin import SKIP, Code, Nodes, Plugin, PodClass, Refusal, Restriction
 from fairway.plugins.registry import REGISTRY

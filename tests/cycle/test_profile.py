@@ -10,15 +10,8 @@ import numpy as np
 import pytest
 
 from fairway.cluster import Action, Aspect, Nodes, PodClass, Resource
-from fairway.cycle import (
-    Decision,
-    Outcome,
-    PluginEntry,
-    PluginError,
-    Profile,
-    decode_configuration,
-    default_configuration,
-)
+from fairway.config import PluginEntry, decode_configuration, default_configuration
+from fairway.cycle import Decision, Outcome, PluginError, Profile
 from fairway.model import Node, Pod
 from fairway.plugin import Code, Plugin, Refusal, Wait, per_node
 from fairway.plugins.registry import REGISTRY

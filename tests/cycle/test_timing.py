@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from fairway.cluster import Nodes, PodClass
-from fairway.cycle import Outcome, PluginTimes, Profile, Spent, decode_configuration, default_configuration
-from fairway.cycle.plugin_entry import PluginEntry, implemented_points
+from fairway.config import decode_configuration, default_configuration
+from fairway.config.plugin_entry import PluginEntry, implemented_points
+from fairway.cycle import Outcome, PluginTimes, Profile, Spent
 from fairway.cycle.timing import timed
 from fairway.plugin import Attempt, Plugin, PostFilterResult, Refusal, overrides
 from fairway.plugins.registry import REGISTRY

@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from fairway.cli.run import run
-from fairway.cycle import PluginEntry, decode_configuration, implemented_points
-from fairway.live import exec_plugin
-from fairway.live.authorization import REVIEWS_PER_SECOND
-from fairway.live.extender_server import MAX_BODY_BYTES
-from fairway.live.front_door import DoorLimits
-from fairway.live.metric_families import FAMILIES
+from fairway.config import PluginEntry, decode_configuration, implemented_points
+from fairway.live.api import exec_plugin
+from fairway.live.extender_service.server import MAX_BODY_BYTES
+from fairway.live.metrics.families import FAMILIES
+from fairway.live.serving.authorization import REVIEWS_PER_SECOND
+from fairway.live.serving.front_door import DoorLimits
 from fairway.model.nesting import MAX_DEPTH
 from fairway.plugin import Plugin
 from fairway.plugins.registry import REGISTRY

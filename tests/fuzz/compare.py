@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from fairway.config.configuration import ConfigError
 from fairway.conformance.corpus import Case, CaseLine, decode_case
 from fairway.conformance.corpus_run import check_case
 from fairway.conformance.difference import Difference
-from fairway.cycle.config import ConfigError
 from fairway.model import DecodeError
 from tests.fuzz.draw import Json
 

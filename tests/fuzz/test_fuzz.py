@@ -36,7 +36,7 @@ def test_fresh_cases_come_out_alike(chunk: int) -> None:
     found = run_chunk(Job(SEED, chunk * CHUNK, CHUNK, tuple(KINDS)))
     again = f"make fuzz SEED={SEED} CASES={CHUNKS * CHUNK}"
     assert [(finding.pod, finding.differences) for _, finding in found.findings] == [], again
-    assert found.counted > 0.8 * CHUNK, (again, found.refused)
+    assert found.counted > CHUNK / 2, (again, found.refused)  # by chance one in eight is no valid pod
 
 
 def test_what_an_api_server_would_not_take_does_not_count(oracle: Oracle) -> None:

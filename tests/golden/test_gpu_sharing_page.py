@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from fairway.cycle.plugin_args import ARGS
+from fairway.config.plugin_args import ARGS
 from fairway.model import gpu_args
 from fairway.plugins.registry import REGISTRY
 from tests.golden.transcript import ROOT, is_shown, run, shown_steps

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-from fairway.live.live_world import LiveWorld
 from fairway.live.service import LiveScheduler
+from fairway.live.world.live_world import LiveWorld
 from fairway.model import Node, Pod
 from tests.live.live_cluster import node, pod
 from tests.live.model_server import Call, ModelServer, Tree, Watch, is_selected, key_of

@@ -18,7 +18,7 @@ from typing import Any
 
 from aiohttp import web
 
-from fairway.live.watched_kinds import WATCHED
+from fairway.live.watches.watched_kinds import WATCHED
 from fairway.model import ApiObject, PriorityClass
 
 Tree = dict[str, Any]

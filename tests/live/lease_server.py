@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from fairway.live.connection import Answer
-from fairway.live.problems import Unreachable
+from fairway.live.api.connection import Answer
+from fairway.live.api.problems import Unreachable
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 

@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fairway.cycle.config import decode_configuration
-from fairway.live.clock import Clock, SystemClock
-from fairway.live.connection import Connection
+from fairway.config.configuration import decode_configuration
+from fairway.live.api.clock import Clock, SystemClock
+from fairway.live.api.connection import Connection
 from fairway.live.service import LiveScheduler, ServiceSettings
 from fairway.live.shadow import ShadowWorld
 from fairway.plugins.registry import REGISTRY

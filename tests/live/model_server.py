@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from fairway.live.connection import Answer, StreamError
-from fairway.live.problems import Unreachable
+from fairway.live.api.connection import Answer, StreamError
+from fairway.live.api.problems import Unreachable
 from tests.live.fake_api_server import merged
 
 Tree = dict[str, Any]

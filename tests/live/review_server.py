@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from fairway.live.connection import Answer
-from fairway.live.problems import Unreachable
+from fairway.live.api.connection import Answer
+from fairway.live.api.problems import Unreachable
 
 TOKENS: dict[str, dict[str, Any]] = {
     "viewer-token": {"username": "viewer", "groups": ["system:authenticated"], "uid": "u1"},

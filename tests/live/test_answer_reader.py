@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairway.live.answer_reader import MAX_BODY_BYTES, AnswerReader, Received
+from fairway.live.api.answer_reader import MAX_BODY_BYTES, AnswerReader, Received
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from fairway.live.auth_provider import OpenIdTokens
-from fairway.live.kubeconfig import Entry
-from fairway.live.problems import BrokenKubeconfig
+from fairway.live.api.auth_provider import OpenIdTokens
+from fairway.live.api.kubeconfig import Entry
+from fairway.live.api.problems import BrokenKubeconfig
 from tests.kube.certificates import Authority
 from tests.live.identities import data, server_context
 

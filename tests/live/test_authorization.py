@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from fairway.live.authorization import Asked, DelegatedAccess, LoopbackAccess, Refused
+from fairway.live.serving.authorization import Asked, DelegatedAccess, LoopbackAccess, Refused
 from tests.live.review_server import ReviewServer
 from tests.live.virtual_clock import VirtualClock
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fairway.live.binding import binding_body
+from fairway.live.world.binding import binding_body
 from fairway.model.device_need import GPU_INDEX, with_devices
 from fairway.testing import pod
 

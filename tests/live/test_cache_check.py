@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from fairway.cluster import Event, Verb
-from fairway.live.belief import differences
-from fairway.live.object_store import ObjectStore
+from fairway.live.watches.belief import differences
+from fairway.live.watches.object_store import ObjectStore
 from fairway.model import Node, Pod
 from tests.live.adversary import Adversary
 from tests.live.model_server import ModelServer

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairway.live.conditions import Wanted, status_patch
+from fairway.live.world.conditions import Wanted, status_patch
 from fairway.model import ObjectMeta, Pod, PodCondition, PodStatus
 
 NOW = 1767225600.7  # 2026-01-01T00:00:00Z and a bit

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from fairway.live.clock import SystemClock
-from fairway.live.connection import Connection, StreamError
-from fairway.live.problems import BrokenKubeconfig, NoKubeconfig, Unauthorized, Unreachable, UnsupportedServer
-from fairway.live.rate_limit import RateLimit
+from fairway.live.api.clock import SystemClock
+from fairway.live.api.connection import Connection, StreamError
+from fairway.live.api.problems import BrokenKubeconfig, NoKubeconfig, Unauthorized, Unreachable, UnsupportedServer
+from fairway.live.api.rate_limit import RateLimit
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.served import write_kubeconfig
 from tests.live.virtual_clock import VirtualClock

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from fairway.cli.main import main
-from fairway.live.certificates import as_file, as_memory_file
-from fairway.live.connection import Connection
-from fairway.live.credentials import Credentials
-from fairway.live.problems import BrokenKubeconfig, Unreachable
+from fairway.live.api.certificates import as_file, as_memory_file
+from fairway.live.api.connection import Connection
+from fairway.live.api.credentials import Credentials
+from fairway.live.api.problems import BrokenKubeconfig, Unreachable
 from tests.kube.certificates import Authority
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.identities import credential, data, inline, server_context, write_config, write_plugin

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from fairway.cycle.config_file import LeaderElection as ElectionSettings
+from fairway.config.config_file import LeaderElection as ElectionSettings
 from fairway.live.election import BadElectionSettings, LeaderElection, new_identity
-from fairway.live.metrics import SchedulerMetrics
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.model.scheduler_args import Duration
 from tests.live.lease_server import LEASE, LeaseServer
 from tests.live.virtual_clock import VirtualClock, settle

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from fairway.cycle.config_file import LeaderElection as ElectionSettings
-from fairway.live.clock import SystemClock
-from fairway.live.connection import Answer
+from fairway.config.config_file import LeaderElection as ElectionSettings
+from fairway.live.api.clock import SystemClock
+from fairway.live.api.connection import Answer
 from fairway.live.election_thread import ElectionThread
 from fairway.model.scheduler_args import Duration
 from tests.live.lease_server import LeaseServer

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from fairway.live.clock import SystemClock
-from fairway.live.connection import Answer
-from fairway.live.events import LIMIT, EventWriter
+from fairway.live.api.clock import SystemClock
+from fairway.live.api.connection import Answer
+from fairway.live.world.events import LIMIT, EventWriter
 from fairway.model import ObjectMeta, Pod
 from tests.live.fake_api_server import Tree
 

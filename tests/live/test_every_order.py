@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairway.cycle.config import decode_configuration
-from fairway.live.belief import differences
-from fairway.live.connection import Connection
+from fairway.config.configuration import decode_configuration
+from fairway.live.api.connection import Connection
 from fairway.live.election import Election
 from fairway.live.service import LiveScheduler, ServiceSettings
-from fairway.live.watched_kinds import PODS, WatchedKind
+from fairway.live.watches.belief import differences
+from fairway.live.watches.watched_kinds import PODS, WatchedKind
 from fairway.model import Node, Pod
 from fairway.plugin import Cluster, Plugin, PodClass, Wait
 from fairway.plugins.registry import REGISTRY

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from fairway.live.clock import SystemClock
-from fairway.live.exchange_pool import ExchangePool, Received
+from fairway.live.api.clock import SystemClock
+from fairway.live.api.exchange_pool import ExchangePool, Received
 from tests.live.virtual_clock import VirtualClock
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nretry-after: 7\r\n\r\nhi"

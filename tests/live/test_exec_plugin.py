@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from fairway.live import exec_plugin
-from fairway.live.exec_plugin import ExecCredential, run_plugin
-from fairway.live.kubeconfig import read_context
-from fairway.live.problems import BrokenKubeconfig
+from fairway.live.api import exec_plugin
+from fairway.live.api.exec_plugin import ExecCredential, run_plugin
+from fairway.live.api.kubeconfig import read_context
+from fairway.live.api.problems import BrokenKubeconfig
 from tests.live.identities import EXEC_VERSION, credential, data, write_config, write_plugin
 
 GOOD = credential(token="t0ken")

@@ -10,9 +10,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from fairway.live.certificates import self_signed
-from fairway.live.extender_process import AddressProblem, UnusableFile, callers_of, parse_address, run_extender
-from fairway.live.extender_server import Callers
+from fairway.live.api.certificates import self_signed
+from fairway.live.extender_service.process import AddressProblem, UnusableFile, callers_of, parse_address, run_extender
+from fairway.live.extender_service.server import Callers
 from fairway.live.process import RunOptions
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.live_cluster import node, pod

@@ -12,8 +12,8 @@ import pytest
 
 from fairway.cluster import Cluster
 from fairway.cycle import Victims
-from fairway.live.extender_server import Callers, ExtenderServer
-from fairway.live.extender_wire import filter_args, preemption_args
+from fairway.live.extender_service.server import Callers, ExtenderServer
+from fairway.live.extenders.wire import filter_args, preemption_args
 from fairway.model import Node, Pod
 from fairway.plugin import Plugin
 from fairway.testing import cluster, node, pod

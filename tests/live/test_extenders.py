@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from fairway.config.config_file import Extender, ExtenderManagedResource, ExtenderTLSConfig
 from fairway.cycle import ExtenderError, Filtered, Victims
-from fairway.cycle.config_file import Extender, ExtenderManagedResource, ExtenderTLSConfig
-from fairway.live.certificates import as_file, self_signed, serving_context
-from fairway.live.extenders import HttpExtender, bind_through, http_extenders
+from fairway.live.api.certificates import as_file, self_signed, serving_context
+from fairway.live.extenders.http_extender import HttpExtender, bind_through, http_extenders
 from fairway.model import Container, ResourceRequirements
 from fairway.model.quantity import parse_quantity
 from fairway.testing import node, pod

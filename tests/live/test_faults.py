@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from fairway.live.binding import BindingSettings
-from fairway.live.live_world import LiveWorld, WorldSettings
 from fairway.live.service import LiveScheduler, ServiceSettings
+from fairway.live.world.binding import BindingSettings
+from fairway.live.world.live_world import LiveWorld, WorldSettings
 from tests.live.fake_api_server import FakeApiServer, Tree, status
 from tests.live.live_cluster import bindings, condition, node, play, pod
 

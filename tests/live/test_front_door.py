@@ -14,12 +14,12 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from fairway.live.authorization import LoopbackAccess
-from fairway.live.certificates import serving_context
-from fairway.live.front_door import DoorLimits, FrontDoor
-from fairway.live.health import checks_of
-from fairway.live.http_server import HttpServer
-from fairway.live.metrics import SchedulerMetrics
+from fairway.live.api.certificates import serving_context
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
+from fairway.live.serving.authorization import LoopbackAccess
+from fairway.live.serving.front_door import DoorLimits, FrontDoor
+from fairway.live.serving.health import checks_of
+from fairway.live.serving.http_server import HttpServer
 from tests.live.virtual_clock import VirtualClock, settle
 
 HEAD = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"

@@ -15,16 +15,16 @@ import pytest
 from aiohttp import web
 
 from fairway.cli.main import main
-from fairway.cycle import decode_configuration
-from fairway.cycle.config_file import API_VERSION, KIND
-from fairway.cycle.config_file import LeaderElection as ElectionSettings
-from fairway.live.authorization import Access, DelegatedAccess, LoopbackAccess
-from fairway.live.certificates import BadCertificate, as_file, self_signed, serving_context
-from fairway.live.configz import configz
+from fairway.config import decode_configuration
+from fairway.config.config_file import API_VERSION, KIND
+from fairway.config.config_file import LeaderElection as ElectionSettings
+from fairway.live.api.certificates import BadCertificate, as_file, self_signed, serving_context
 from fairway.live.election import LeaderElection
-from fairway.live.health import checks_of
-from fairway.live.http_server import AddressInUse, HttpServer, keep_certificate_fresh
-from fairway.live.metrics import SchedulerMetrics
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
+from fairway.live.serving.authorization import Access, DelegatedAccess, LoopbackAccess
+from fairway.live.serving.configz import configz
+from fairway.live.serving.health import checks_of
+from fairway.live.serving.http_server import AddressInUse, HttpServer, keep_certificate_fresh
 from fairway.plugins.registry import REGISTRY
 from fairway.testing import pod
 from tests.live.lease_server import LeaseServer

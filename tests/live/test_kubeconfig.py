@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from fairway.live.clock import SystemClock
-from fairway.live.connection import Connection
-from fairway.live.credentials import Credentials
-from fairway.live.kubeconfig import read_context
-from fairway.live.problems import BrokenKubeconfig
+from fairway.live.api.clock import SystemClock
+from fairway.live.api.connection import Connection
+from fairway.live.api.credentials import Credentials
+from fairway.live.api.kubeconfig import read_context
+from fairway.live.api.problems import BrokenKubeconfig
 from tests.kube.certificates import Authority
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.identities import data, server_context, write_config

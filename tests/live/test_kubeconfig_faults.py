@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from fairway.live.certificates import self_signed
-from fairway.live.connection import Connection
-from fairway.live.problems import BrokenKubeconfig
+from fairway.live.api.certificates import self_signed
+from fairway.live.api.connection import Connection
+from fairway.live.api.problems import BrokenKubeconfig
 
 CERTIFICATE, KEY = self_signed()
 OTHER_KEY = self_signed()[1]

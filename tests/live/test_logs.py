@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from fairway.live.logs import PlainFormatter, redact, set_up
+from fairway.live.api.logs import PlainFormatter, redact, set_up
 
 JWT = "eyJhbGciOiJSUzI1NiIsImtpZCI6IngifQ.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6YTpiIn0.c2lnbmF0dXJlLXNpZ25hdHVyZQ"
 

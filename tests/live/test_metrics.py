@@ -15,12 +15,12 @@ from prometheus_client.core import Metric
 
 from fairway.cluster import Event, Verb
 from fairway.cycle import Decision, Outcome
-from fairway.live.attempt_times import AttemptTimes
-from fairway.live.metric_families import FAMILIES
-from fairway.live.metric_instruments import Instruments
-from fairway.live.metric_series import go_float
-from fairway.live.metrics import SchedulerMetrics
-from fairway.live.pod_resources import pod_resources
+from fairway.live.metrics.attempt_times import AttemptTimes
+from fairway.live.metrics.families import FAMILIES
+from fairway.live.metrics.instruments import Instruments
+from fairway.live.metrics.pod_resources import pod_resources
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
+from fairway.live.metrics.series import go_float
 from fairway.model import Container, ResourceRequirements, StorageClass
 from fairway.model.quantity import parse_quantity
 from fairway.queue import Place, QueuedPod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairway.live.object_store import ObjectStore
+from fairway.live.watches.object_store import ObjectStore
 from fairway.model import ApiObject, Node, ObjectMeta
 
 

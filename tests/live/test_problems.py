@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from fairway.live.problems import (
+from fairway.live.api.problems import (
     BrokenKubeconfig,
     Forbidden,
     LiveProblem,

@@ -7,11 +7,11 @@ import asyncio
 import msgspec
 import pytest
 
-from fairway.cycle.config_file import Extender
-from fairway.live.clock import SystemClock
-from fairway.live.cluster_watch import ClusterWatch
-from fairway.live.connection import Connection
-from fairway.live.raw_objects import RawStore
+from fairway.config.config_file import Extender
+from fairway.live.api.clock import SystemClock
+from fairway.live.api.connection import Connection
+from fairway.live.watches.cluster_watch import ClusterWatch
+from fairway.live.watches.raw_objects import RawStore
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.live_cluster import node, pod
 

@@ -6,17 +6,17 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from fairway.cycle.config import default_configuration
-from fairway.live.clock import SystemClock
-from fairway.live.connection import Connection
+from fairway.config.configuration import default_configuration
+from fairway.live.api.clock import SystemClock
+from fairway.live.api.connection import Connection
 from fairway.live.recording import LiveRecorder, record_cluster, run_scenario
 from fairway.live.service import LiveScheduler, ServiceSettings
 from fairway.live.shadow import Comparison, ShadowWorld
-from fairway.live.watched_kinds import WATCHED_TO_THE_END
+from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Pod
 from fairway.plugins.registry import REGISTRY
 from fairway.record import Run, RunWriter
-from fairway.sim.scenario import decode_scenario
+from fairway.scenario.scenario import decode_scenario
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.live_cluster import bindings, node, play, pod
 

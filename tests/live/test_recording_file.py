@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from fairway.live.metrics import SchedulerMetrics
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.recording import LiveRecorder
 from fairway.live.recording_file import FileSettings, RecordingFile
 from fairway.live.service import LiveScheduler
 from fairway.record import Run
-from fairway.record.run_file import partial_path
+from fairway.record.writing.run_file import partial_path
 from fairway.testing import node, pod
 from tests.live import live_cluster
 from tests.live.fake_api_server import FakeApiServer

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from fairway.live.certificates import as_file, fingerprint, self_signed
-from fairway.live.problems import LiveProblem
+from fairway.live.api.certificates import as_file, fingerprint, self_signed
+from fairway.live.api.problems import LiveProblem
 from fairway.live.scheduler_client import SchedulerAddress, ask
 
 TOKEN = "Bearer the-secret"

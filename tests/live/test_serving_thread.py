@@ -10,11 +10,11 @@ import urllib.request
 import pytest
 from aiohttp import web
 
-from fairway.live.authorization import LoopbackAccess
-from fairway.live.health import checks_of
-from fairway.live.http_server import AddressInUse, HttpServer
-from fairway.live.metrics import SchedulerMetrics
-from fairway.live.serving_thread import ServingThread, at_home
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
+from fairway.live.serving.authorization import LoopbackAccess
+from fairway.live.serving.health import checks_of
+from fairway.live.serving.http_server import AddressInUse, HttpServer
+from fairway.live.serving.serving_thread import ServingThread, at_home
 from fairway.testing import pod
 
 

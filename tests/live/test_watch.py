@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from fairway.cluster import Event
-from fairway.live.clock import SystemClock
-from fairway.live.connection import Connection
-from fairway.live.problems import Forbidden
-from fairway.live.watch import Reflector
-from fairway.live.watched_kinds import PODS, WatchedKind
+from fairway.live.api.clock import SystemClock
+from fairway.live.api.connection import Connection
+from fairway.live.api.problems import Forbidden
+from fairway.live.watches.watch import Reflector
+from fairway.live.watches.watched_kinds import PODS, WatchedKind
 from fairway.model import Node
 from tests.live.fake_api_server import FakeApiServer
 

@@ -38,7 +38,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class LoopClock:
-    """A `fairway.live.clock.Clock` that shows the running loop's time."""
+    """A `fairway.live.api.clock.Clock` that shows the running loop's time."""
 
     def __init__(self, start: float = 1_767_225_600.0) -> None:
         self._start = start

@@ -16,7 +16,7 @@ from typing import Any
 
 from aiohttp import web
 
-from fairway.live.connection import Connection
+from fairway.live.api.connection import Connection
 from tests.kube.certificates import Authority, KeyPair
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.identities import credential, data, inline, server_context, write_config, write_plugin

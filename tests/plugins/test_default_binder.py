@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairway.cycle import Profile, decode_configuration, default_configuration
-from fairway.cycle.config import ConfigError
+from fairway.config import decode_configuration, default_configuration
+from fairway.config.configuration import ConfigError
+from fairway.cycle import Profile
 from fairway.plugin import overrides
 from fairway.plugins.default_binder import DefaultBinder
 from fairway.plugins.registry import REGISTRY

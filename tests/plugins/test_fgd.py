@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairway.cluster import Cluster, Nodes, Shape, TypicalPods
-from fairway.cycle import ConfigError
+from fairway.config import ConfigError
 from fairway.model.gpu_args import FGDArgs, TypicalPodArgs
 from fairway.plugins.fgd import FGD
 from fairway.testing import check_plugin, cluster, pod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fairway.cycle import Profile, default_configuration
+from fairway.config import default_configuration
+from fairway.cycle import Profile
 from fairway.plugin import overrides
 from fairway.plugins.priority_sort import PrioritySort
 from fairway.plugins.registry import REGISTRY

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairway.cycle import default_configuration
-from fairway.cycle.plugin_sets import DEFAULT_PLUGINS
+from fairway.config import default_configuration
+from fairway.config.plugin_sets import DEFAULT_PLUGINS
 from fairway.plugins.registry import PLUGINS, REGISTRY
 from fairway.testing import cluster
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from fairway.cycle import Outcome, Profile, decode_configuration
+from fairway.config import decode_configuration
+from fairway.cycle import Outcome, Profile
 from fairway.plugins.registry import REGISTRY
 from fairway.testing import cluster, node, pod
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fairway.cluster import Action, Cluster, Event, Nodes, Resource, Verb
-from fairway.cluster.storage import Reservation
+from fairway.cluster.volumes.storage import Reservation
 from fairway.model import (
     AWSElasticBlockStoreVolumeSource,
     CSIDriver,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.cluster import Cluster, Event, Nodes, Verb
-from fairway.cluster.volume_columns import claim_class, volume_class
+from fairway.cluster.volumes.volume_columns import claim_class, volume_class
 from fairway.model import Node, PersistentVolume, PersistentVolumeClaim
 from fairway.model.selector import compile_node_selector
 from fairway.plugins.volume_matching import NO_VOLUME, match_claims

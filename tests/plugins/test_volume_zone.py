@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from fairway.cluster import Action, Resource
-from fairway.cluster.storage import Reservation
+from fairway.cluster.volumes.storage import Reservation
 from fairway.model import EphemeralVolumeSource, PersistentVolume, Pod, Volume
 from fairway.plugins.volume_zone import VolumeZone
 from fairway.testing import claim, cluster, node, pod, storage_class, volume

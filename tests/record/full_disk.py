@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fairway.record.run_file import partial_path
+from fairway.record.writing.run_file import partial_path
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fairway.cluster import Cluster
-from fairway.cycle import Decision, Outcome, Profile, default_configuration
+from fairway.config import default_configuration
+from fairway.cycle import Decision, Outcome, Profile
 from fairway.model import Node, Pod
 from fairway.plugins.registry import REGISTRY
 from fairway.record import RecordOptions, Run, RunWriter

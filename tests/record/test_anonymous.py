@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import fairway
 from fairway.model import decode_object, encode_json
 from fairway.record import Run
-from fairway.record.anonymous_rows import AnonymousRows, anonymise_run
-from fairway.record.pseudonyms import Pseudonyms
+from fairway.record.writing.anonymous_rows import AnonymousRows, anonymise_run
+from fairway.record.writing.pseudonyms import Pseudonyms
 from fairway.testing import node, pod
 from tests.cli.run_files import busy_run
 from tests.record.runs import SCHEDULER, profile, writer

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fairway.record import CannotWriteError, Patience, RecordOptions, Run, RunWriter
 from fairway.record.gaps import gaps_of
-from fairway.record.run_file import partial_path
+from fairway.record.writing.run_file import partial_path
 from fairway.testing import node, pod
 from tests.record.full_disk import full_disk, written_bytes
 from tests.record.runs import SCHEDULER, placed, writer

@@ -10,8 +10,8 @@ from fairway.record import Run
 from fairway.record.gpu_history import GpuHistory, gpu_history
 from fairway.record.metric_definitions import DEFINITIONS, definition_of
 from fairway.record.snapshot import nodes_at, pods_at
-from fairway.sim.scenario import decode_scenario
-from fairway.sim.simulate import simulate
+from fairway.scenario.scenario import decode_scenario
+from fairway.scenario.simulate import simulate
 from fairway.trace.openb_lookalike import write_lookalike
 
 CONFIG = {

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from fairway.record import RecordError
-from fairway.record.instance import Instance, instance_at, nodes_used, pods_placed, spread
-from fairway.record.quality import Optimum, fewest_nodes, most_pods, smallest_spread
+from fairway.record.quality.instance import Instance, instance_at, nodes_used, pods_placed, spread
+from fairway.record.quality.optimum import Optimum, fewest_nodes, most_pods, smallest_spread
 from tests.record.runs import small_run
 
 pytest.importorskip("highspy", reason="the solver has no build for this Python")
@@ -147,8 +147,8 @@ def test_without_the_solver_the_error_says_how_to_get_it(tmp_path: Path) -> None
     (tmp_path / "highspy.py").write_text("raise ImportError('not installed')\n")
     code = (
         "import numpy as np\n"
-        "from fairway.record.instance import Instance\n"
-        "from fairway.record.quality import most_pods\n"
+        "from fairway.record.quality.instance import Instance\n"
+        "from fairway.record.quality.optimum import most_pods\n"
         "most_pods(Instance(('cpu',), np.array([[1]]), np.array([[1]])))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}

@@ -15,7 +15,7 @@ from fairway.cycle import Outcome, Spent
 from fairway.model import Namespace, NodeCondition, ObjectMeta
 from fairway.queue import Place
 from fairway.record import NullWriter, RecordError, RecordOptions, Run, RunWriter, Scored, best_nodes
-from fairway.record.run_file import partial_path
+from fairway.record.writing.run_file import partial_path
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, placed, profile, writer
 

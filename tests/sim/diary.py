@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairway.cycle import Configuration, Decision, decode_configuration
+from fairway.config import Configuration, decode_configuration
+from fairway.cycle import Decision
 from fairway.model import Node, Pod
 from fairway.plugins.registry import REGISTRY
 from fairway.queue import Place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fairway.cycle import Configuration, decode_configuration
+from fairway.config import Configuration, decode_configuration
 from fairway.model.device_need import GPU_INDEX, GPU_MILLI
 from fairway.plugins.registry import REGISTRY
 from fairway.record import Run, RunWriter

@@ -9,7 +9,7 @@ import pytest
 
 from fairway.cluster import Event, TypicalPods, Verb
 from fairway.cluster.typical_pods import Shape
-from fairway.cycle import decode_configuration
+from fairway.config import decode_configuration
 from fairway.experiments.gpu_policies import policy_config
 from fairway.model import (
     Container,
@@ -26,8 +26,8 @@ from fairway.model.controllers import DeploymentSpec
 from fairway.model.device_need import GPU_INDEX, GPU_MILLI
 from fairway.plugins.registry import REGISTRY
 from fairway.record import NullWriter
+from fairway.scenario.scenario import decode_scenario
 from fairway.sim.defragment import PerNode
-from fairway.sim.scenario import decode_scenario
 from fairway.sim.simulation import Fault, Plan, SchedulerPlan, Simulation
 from fairway.sim.timed_defragmentation import LIMIT, Defragmentation
 from fairway.testing import pod

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from fairway.cluster import Cluster
-from fairway.cycle import Outcome, Profile, Sampling, decode_configuration, default_configuration
+from fairway.config import decode_configuration, default_configuration
+from fairway.cycle import Outcome, Profile, Sampling
 from fairway.model import ApiObject, DecodeError, Pod, decode_object
 from fairway.plugins.registry import REGISTRY
 

@@ -17,7 +17,7 @@ from fairway.cli.main import CommandError
 from fairway.cli.plugin_options import allow_plugins_option
 
 if TYPE_CHECKING:
-    from fairway.sim.scenario import Scenario
+    from fairway.scenario.scenario import Scenario
 
 __all__ = ["change_options", "change_words", "read_scenario", "run_path", "with_policies"]
 
@@ -52,7 +52,7 @@ def change_options(command: F) -> F:
 
 def change_words(changes: Mapping[str, Any]) -> str:
     """The options as they were given, to be shown in a hint; each with a space before it."""
-    from fairway.cycle.plugin_folders import FOLDERS
+    from fairway.config.plugin_folders import FOLDERS
 
     words = ["--allow-plugins"] if FOLDERS.allows_all else []
     for name, value in changes.items():
@@ -77,8 +77,8 @@ def read_scenario(
     plugin_times: bool = False,
 ) -> Scenario:
     """The scenario as the options want it; without a file, nothing but the options."""
-    from fairway.sim.scenario import decode_scenario, load_scenario
-    from fairway.sim.scenario_fields import ScenarioError
+    from fairway.scenario.fields import ScenarioError
+    from fairway.scenario.scenario import decode_scenario, load_scenario
 
     if path is None:
         if not nodes or not workload:
@@ -109,7 +109,7 @@ def with_policies(scenario: Scenario, wanted: Sequence[str], *, is_run: bool = T
 
     What is not going to run is only read: its plugins are not imported.
     """
-    from fairway.cycle.plugin_entry import NamesOnly
+    from fairway.config.plugin_entry import NamesOnly
     from fairway.plugins.registry import REGISTRY
 
     registry = REGISTRY if is_run else NamesOnly(REGISTRY)
@@ -141,7 +141,7 @@ def _with_policy(scenario: Scenario, name: str, config: str) -> Scenario:
 
     import msgspec
 
-    from fairway.sim.scenario_file import Policy
+    from fairway.scenario.scenario_file import Policy
 
     profiles = {**scenario.spec.profiles, name: Policy(config=config)}
     spec = msgspec.structs.replace(scenario.spec, profiles=profiles)

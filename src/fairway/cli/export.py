@@ -46,8 +46,8 @@ def export(path: str, target: str, form: str | None, tables: Sequence[str], anon
     """Write a run; see HELP."""
     from fairway.cli.run_options import tell_notes
     from fairway.record import Run, export_csv, export_parquet, export_trace
-    from fairway.record.anonymous_rows import anonymise_run
     from fairway.record.schema import TABLES
+    from fairway.record.writing.anonymous_rows import anonymise_run
 
     is_trace = target.endswith(TRACE)
     if is_trace and (form is not None or tables):

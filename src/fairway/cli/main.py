@@ -147,7 +147,7 @@ def _report_click(error: click.ClickException) -> int:
 
 def _report(error: Exception) -> int:
     """Failures that other rooms raise. Their modules are loaded already if they raised, so this imports nothing new."""
-    from fairway.cycle.config_fields import ConfigError
+    from fairway.config.fields import ConfigError
     from fairway.cycle.guard import PluginError
     from fairway.model.errors import DecodeError, UserError
     from fairway.record.errors import CannotWriteError, RecordError

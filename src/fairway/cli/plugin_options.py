@@ -1,7 +1,7 @@
 """`--allow-plugins`: may code that a file from another folder names run?
 
 In: the flag, or a person at the terminal who says yes. Out: the permission, for as long as the command runs, given to
-`fairway.cycle.plugin_folders`. Shared by every command that reads scenarios, configurations or runs.
+`fairway.config.plugin_folders`. Shared by every command that reads scenarios, configurations or runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _permit(context: click.Context, option: click.Parameter, is_allowed: bool) -> None:
-    from fairway.cycle.plugin_folders import FOLDERS
+    from fairway.config.plugin_folders import FOLDERS
 
     asks = sys.stdin.isatty() and sys.stderr.isatty()
     context.with_resource(FOLDERS.permission(is_allowed, _ask if asks else None))

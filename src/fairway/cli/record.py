@@ -54,7 +54,7 @@ def record(
 ) -> int:
     """Record a cluster; see HELP."""
     from fairway.cli.sim import check_place
-    from fairway.live import logs
+    from fairway.live.api import logs
     from fairway.live.process import RunOptions
 
     logs.set_up("text", logging.WARNING)
@@ -64,7 +64,7 @@ def record(
 
 
 async def _record(path: str, options: RunOptions, seconds: float | None) -> int:
-    from fairway.live.clock import SystemClock
+    from fairway.live.api.clock import SystemClock
     from fairway.live.process import open_connection, read_configuration, stop_upon_signals
     from fairway.live.recording import record_cluster, run_scenario
     from fairway.live.recording_file import RecordingFile

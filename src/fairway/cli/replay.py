@@ -32,7 +32,7 @@ def replay(path: str, output: str) -> int:
     from fairway.compare.simulations import Job
     from fairway.record import Run
     from fairway.record.difference import first_unlike_row
-    from fairway.sim.scenario import decode_scenario
+    from fairway.scenario.scenario import decode_scenario
 
     with Run.open(path) as recorded, tempfile.TemporaryDirectory(prefix="fairway-") as folder:
         _check(recorded, path)

@@ -112,7 +112,7 @@ def run(
 ) -> int:
     """Run a scheduler; see HELP."""
     from fairway.cli.main import CommandError
-    from fairway.live import logs
+    from fairway.live.api import logs
     from fairway.live.process import RunOptions, run_scheduler
 
     if config is not None and scheduler_name is not None:
@@ -138,7 +138,7 @@ def run(
         **options,
     )
     if extender is not None:
-        from fairway.live.extender_process import run_extender
+        from fairway.live.extender_service.process import run_extender
 
         return live_errors(run_extender(chosen, extender))
     return live_errors(run_scheduler(chosen))
@@ -149,7 +149,7 @@ def live_errors(story: Coroutine[Any, Any, T]) -> T:
     import asyncio
 
     from fairway.cli.main import CommandError
-    from fairway.live.problems import LiveProblem
+    from fairway.live.api.problems import LiveProblem
 
     try:
         return asyncio.run(story)

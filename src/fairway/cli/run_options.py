@@ -27,7 +27,7 @@ class RunTime(click.ParamType[float]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Seconds since the run began."""
-        from fairway.sim.scenario_fields import read_duration
+        from fairway.scenario.fields import read_duration
 
         if clock := CLOCK.fullmatch(str(value).strip()):
             days, hours, minutes, seconds = clock.groups()

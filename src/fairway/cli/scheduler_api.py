@@ -106,9 +106,9 @@ def _ask(address: SchedulerAddress, kubeconfig: str | None, context: str | None,
 async def _asked(
     address: SchedulerAddress, kubeconfig: str | None, context: str | None, *paths: str
 ) -> list[dict[str, Any]]:
-    from fairway.live.clock import SystemClock
-    from fairway.live.credentials import Credentials
-    from fairway.live.problems import NoKubeconfig
+    from fairway.live.api.clock import SystemClock
+    from fairway.live.api.credentials import Credentials
+    from fairway.live.api.problems import NoKubeconfig
     from fairway.live.scheduler_client import ask
 
     address.check()  # before an exec plugin is asked for a token in vain

@@ -20,7 +20,7 @@ from fairway.cli.output import Column, emit, is_structured, narrate, output_opti
 
 if TYPE_CHECKING:
     from fairway.compare.simulations import Finished
-    from fairway.sim.scenario import Scenario
+    from fairway.scenario.scenario import Scenario
 
 __all__ = ["check_place", "sim", "tell_problems"]
 
@@ -121,7 +121,7 @@ def sim(
 
 
 def _print_scenario(scenario: Scenario, names: Sequence[str], output: str) -> None:
-    from fairway.sim.scenario import complete, to_yaml
+    from fairway.scenario.scenario import complete, to_yaml
 
     if len(names) == 1 and names != ["default"]:
         scenario = scenario.with_overrides(profile=names[0])
@@ -136,7 +136,7 @@ def check_place(paths: Any) -> None:
     """A file that can not be written, or is not ours to replace, is told before the run, not after it."""
     from fairway.cli.main import CommandError
     from fairway.record.errors import CannotWriteError
-    from fairway.record.run_file import check_replaceable
+    from fairway.record.writing.run_file import check_replaceable
 
     for path in map(Path, paths):
         try:

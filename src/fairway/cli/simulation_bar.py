@@ -17,7 +17,7 @@ from fairway.record import CannotWriteError
 from fairway.words import clock_text, count_text
 
 if TYPE_CHECKING:
-    from fairway.sim.simulate import Standing
+    from fairway.scenario.simulate import Standing
 
 __all__ = ["run_with_bar"]
 

@@ -79,7 +79,7 @@ def refuse_files(*options: str) -> None:
 
 def trial_arguments(files: Sequence[str], cluster_files: Sequence[str], config: str | None, seed: int) -> str:
     """The same options as words of a command line, to be shown in a hint."""
-    from fairway.cycle.plugin_folders import FOLDERS
+    from fairway.config.plugin_folders import FOLDERS
 
     words = [word for file in files for word in ("-f", file)]
     words += [word for file in cluster_files for word in ("--cluster", file)]

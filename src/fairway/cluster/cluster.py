@@ -26,9 +26,9 @@ from fairway.cluster.pod_class import HostPort, PodClass, PodClasses, class_key,
 from fairway.cluster.pods import Placed, PodTable
 from fairway.cluster.ports import PortTable
 from fairway.cluster.preemptions import Preemptions
-from fairway.cluster.storage import STORAGE_KINDS, Storage
 from fairway.cluster.typical_pods import Shape, TypicalPods
 from fairway.cluster.view import Nodes
+from fairway.cluster.volumes.storage import STORAGE_KINDS, Storage
 from fairway.cluster.workloads import Workloads
 from fairway.model import (
     CronJob,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from fairway import pool
 from fairway.record import Metrics
-from fairway.sim.scenario import Scenario
-from fairway.sim.simulate import Standing, simulate
+from fairway.scenario.scenario import Scenario
+from fairway.scenario.simulate import Standing, simulate
 
 __all__ = ["Finished", "Job", "Tell", "run_jobs"]
 

@@ -16,18 +16,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from fairway.cluster import Cluster, Event, Verb
+from fairway.config import decode_configuration, default_configuration
+from fairway.config.configuration import ConfigError
 from fairway.conformance.corpus import Case, CaseLine, decode_case
 from fairway.conformance.difference import OTHER_ERRORS, Difference, differences
-from fairway.cycle import (
-    Decision,
-    Inspection,
-    Outcome,
-    Preemption,
-    Profile,
-    decode_configuration,
-    default_configuration,
-)
-from fairway.cycle.config import ConfigError
+from fairway.cycle import Decision, Inspection, Outcome, Preemption, Profile
 from fairway.plugin import Code, Refusal
 from fairway.plugins.registry import REGISTRY
 

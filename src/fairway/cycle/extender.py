@@ -1,10 +1,10 @@
 """Extenders: services outside that are asked as well, as kube-scheduler asks them.
 
 In: the nodes that the plugins let through, the scores they gave, the preemption candidates they found. Out: the same,
-less what extenders refuse, plus what they score. `Extender` is what the cycle wants of one; `fairway.live.extenders`
-asks over HTTP. The rules (order, who is skipped, whose errors count) are those of kube-scheduler 1.36: schedule_one.go
-(findNodesThatPassExtenders, prioritizeNodes) and framework/preemption (callExtenders). Without extenders nothing here
-is called.
+less what extenders refuse, plus what they score. `Extender` is what the cycle wants of one; that of
+`fairway.live.extenders.http_extender` asks over HTTP. The rules (order, who is skipped, whose errors count) are those
+of kube-scheduler 1.36: schedule_one.go (findNodesThatPassExtenders, prioritizeNodes) and framework/preemption
+(callExtenders). Without extenders nothing here is called.
 """
 
 from __future__ import annotations

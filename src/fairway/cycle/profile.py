@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from fairway.cluster import Cluster, PodClass
+from fairway.config.configuration import ProfileConfig
 from fairway.cycle import feasibility, inspection, pod_cycle
 from fairway.cycle.answer_cache import AnswerCache
 from fairway.cycle.answers import Answers
-from fairway.cycle.config import ProfileConfig
 from fairway.cycle.decision import Decision, Outcome
 from fairway.cycle.extender import EXTENDER, Extender, ExtenderError
 from fairway.cycle.guard import BUILT_IN, PluginError, guard

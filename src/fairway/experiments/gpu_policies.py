@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from fairway.cycle import ProfileConfig, decode_configuration
-from fairway.cycle.config_file import API_VERSION
-from fairway.cycle.config_file import KIND as CONFIG_KIND
+from fairway.config import ProfileConfig, decode_configuration
+from fairway.config.config_file import API_VERSION
+from fairway.config.config_file import KIND as CONFIG_KIND
 from fairway.plugins.registry import REGISTRY
 
 __all__ = ["POLICIES", "policy_config", "policy_profile"]

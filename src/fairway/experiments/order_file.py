@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from fairway.sim.scenario_file import Count, Factor, Part, Policy, ScenarioMeta
+from fairway.scenario.scenario_file import Count, Factor, Part, Policy, ScenarioMeta
 
 __all__ = ["KIND", "Defragmentation", "Lookalike", "OrderFile", "OrderSpec", "TypicalRule"]
 

@@ -16,19 +16,19 @@ from typing import Any, Final
 
 import msgspec
 
-from fairway.cycle import ProfileConfig
-from fairway.cycle.config_fields import alternatives, kind_problems, shown
-from fairway.cycle.config_text import parse_text
-from fairway.cycle.plugin_folders import FOLDERS
+from fairway.config import ProfileConfig
+from fairway.config.fields import alternatives, kind_problems, shown
+from fairway.config.plugin_folders import FOLDERS
+from fairway.config.text import parse_text
 from fairway.experiments.gpu_policies import POLICIES, policy_config
 from fairway.experiments.openb_data import SOURCE, OpenbData, OrderedWorkload
 from fairway.experiments.order_file import KIND, OrderFile, OrderSpec
 from fairway.experiments.ordered_cluster import RunKey
 from fairway.model import DecodeError
-from fairway.sim.scenario_fields import Problem, ScenarioError, decode_struct
-from fairway.sim.scenario_file import API_VERSION, SchedulerSpec
-from fairway.sim.scenario_schedulers import configure, plain_config
-from fairway.sim.scenario_text import plain_values
+from fairway.scenario.fields import Problem, ScenarioError, decode_struct
+from fairway.scenario.scenario_file import API_VERSION, SchedulerSpec
+from fairway.scenario.schedulers import configure, plain_config
+from fairway.scenario.text import plain_values
 from fairway.trace.openb_lookalike import write_lookalike
 
 __all__ = ["ENVIRONMENT", "OrderScenario", "decode_order_scenario", "is_order_scenario", "load_order_scenario"]

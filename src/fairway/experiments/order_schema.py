@@ -9,7 +9,7 @@ import json
 import sys
 
 from fairway.experiments.order_file import OrderFile
-from fairway.sim.scenario_schema import schema_of
+from fairway.scenario.schema import schema_of
 
 __all__ = ["schema_text"]
 

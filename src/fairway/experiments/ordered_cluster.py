@@ -20,7 +20,8 @@ from fairway.cluster import Cluster
 from fairway.cluster.fragmentation import Fragmentation
 from fairway.cluster.nodes import CPU
 from fairway.cluster.typical_pods import TypicalPods
-from fairway.cycle import Outcome, Profile, ProfileConfig
+from fairway.config import ProfileConfig
+from fairway.cycle import Outcome, Profile
 from fairway.experiments.load_columns import LoadColumns, columns_by_load
 from fairway.experiments.openb_data import OrderedWorkload
 from fairway.model import ObjectMeta, Pod

@@ -26,7 +26,7 @@ from fairway.experiments.openb_data import OpenbData
 from fairway.experiments.order_scenario import OrderScenario
 from fairway.experiments.ordered_cluster import OrderRun, RunKey
 from fairway.model.device_need import index_text
-from fairway.sim.scenario_text import plain_values
+from fairway.scenario.text import plain_values
 
 __all__ = ["StoredRun", "fingerprint", "read_run", "remove_leftovers", "run_path", "write_run"]
 

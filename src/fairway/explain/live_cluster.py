@@ -13,15 +13,15 @@ from dataclasses import replace
 
 import msgspec
 
-from fairway.cycle import Configuration, default_configuration
+from fairway.config import Configuration, default_configuration
 from fairway.explain.controllers import Wanted
 from fairway.explain.manifests import Manifests
 from fairway.explain.run_status import NOT_TRIED, NodeLoad, Status, Waiting, load_sums
 from fairway.explain.trial import Trial, read_configuration
-from fairway.live.clock import SystemClock
-from fairway.live.cluster_watch import read_objects
-from fairway.live.connection import Connection
-from fairway.live.watched_kinds import WATCHED, WatchedKind
+from fairway.live.api.clock import SystemClock
+from fairway.live.api.connection import Connection
+from fairway.live.watches.cluster_watch import read_objects
+from fairway.live.watches.watched_kinds import WATCHED, WatchedKind
 from fairway.model import Loaded, Node, Pod, PriorityClass, Source, UserError, pod_requests
 from fairway.plugins.registry import REGISTRY
 from fairway.queue import DEFAULT_PROFILE, profile_name

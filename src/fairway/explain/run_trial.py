@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairway.cycle import Configuration
+from fairway.config import Configuration
 from fairway.explain.controllers import Wanted
 from fairway.explain.manifest_files import load_manifests
 from fairway.explain.manifests import Manifests
@@ -23,7 +23,7 @@ from fairway.explain.run_time import check_time, run_notes
 from fairway.explain.trial import Trial, Verdict, read_configuration
 from fairway.model import Loaded, Node, Pod, Source, UserError
 from fairway.record import Run
-from fairway.sim.scenario import decode_scenario
+from fairway.scenario.scenario import decode_scenario
 from fairway.sim.sim_scheduler import SchedulerSettings
 from fairway.words import time_text
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairway.cluster import Cluster, Event, Verb
-from fairway.cycle import Configuration, Decision, Outcome, Profile, default_configuration
-from fairway.cycle.config import load_configuration
-from fairway.cycle.plugin_folders import FOLDERS
+from fairway.config import Configuration, default_configuration
+from fairway.config.configuration import load_configuration
+from fairway.config.plugin_folders import FOLDERS
+from fairway.cycle import Decision, Outcome, Profile
 from fairway.explain.controllers import Wanted
 from fairway.explain.funnel import Step, make_funnel
 from fairway.explain.manifest_files import load_manifests

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from fairway.live.clock import rfc3339
-from fairway.live.http_server import Routes
+from fairway.live.api.clock import rfc3339
 from fairway.live.service import LiveScheduler
+from fairway.live.serving.http_server import Routes
 from fairway.model import Pod
 from fairway.queue import Place, QueuedPod, profile_name
 

@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairway.cluster import Event
-from fairway.live.api_server import ApiServer
-from fairway.live.belief import Difference, differences
-from fairway.live.clock import Clock
-from fairway.live.cluster_watch import ClusterWatch
-from fairway.live.fresh_list import confirm, suspects
-from fairway.live.metrics import SchedulerMetrics
-from fairway.live.problems import LiveProblem
+from fairway.live.api.api_server import ApiServer
+from fairway.live.api.clock import Clock
+from fairway.live.api.problems import LiveProblem
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
+from fairway.live.watches.belief import Difference, differences
+from fairway.live.watches.cluster_watch import ClusterWatch
+from fairway.live.watches.fresh_list import confirm, suspects
 from fairway.model import ApiObject, Node, Pod
 from fairway.scheduler import Scheduler
 

@@ -24,12 +24,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from fairway.cycle.config_file import LeaderElection as ElectionSettings
-from fairway.live.api_server import ApiServer
-from fairway.live.clock import Clock, micro_time, rfc3339
-from fairway.live.connection import Answer
-from fairway.live.metrics import SchedulerMetrics
-from fairway.live.problems import LiveProblem, status_message
+from fairway.config.config_file import LeaderElection as ElectionSettings
+from fairway.live.api.api_server import ApiServer
+from fairway.live.api.clock import Clock, micro_time, rfc3339
+from fairway.live.api.connection import Answer
+from fairway.live.api.problems import LiveProblem, status_message
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 
 __all__ = ["BadElectionSettings", "Election", "LeaderElection", "new_identity"]
 

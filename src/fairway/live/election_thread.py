@@ -13,11 +13,11 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fairway.cycle.config_file import LeaderElection as ElectionSettings
-from fairway.live.clock import Clock
+from fairway.config.config_file import LeaderElection as ElectionSettings
+from fairway.live.api.clock import Clock
+from fairway.live.api.late_connection import Closable, LateConnection
 from fairway.live.election import LeaderElection
-from fairway.live.late_connection import Closable, LateConnection
-from fairway.live.metrics import SchedulerMetrics
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 
 __all__ = ["ElectionThread"]
 

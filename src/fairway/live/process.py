@@ -19,28 +19,28 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairway.cycle import Configuration
-from fairway.cycle.config import decode_configuration, load_configuration
-from fairway.cycle.plugin_folders import FOLDERS
+from fairway.config import Configuration
+from fairway.config.configuration import decode_configuration, load_configuration
+from fairway.config.plugin_folders import FOLDERS
+from fairway.live.api.certificates import serving_context
+from fairway.live.api.clock import Clock, SystemClock
+from fairway.live.api.connection import Connection
+from fairway.live.api.late_connection import LateConnection
+from fairway.live.api.problems import LiveProblem
+from fairway.live.api.rate_limit import RateLimit
 from fairway.live.api_routes import api_routes
-from fairway.live.authorization import Access, DelegatedAccess, LoopbackAccess
-from fairway.live.certificates import serving_context
-from fairway.live.clock import Clock, SystemClock
-from fairway.live.configz import configz
-from fairway.live.connection import Connection
 from fairway.live.election_thread import ElectionThread
-from fairway.live.extenders import http_extenders
-from fairway.live.health import checks_of
-from fairway.live.http_server import HttpServer, keep_certificate_fresh
-from fairway.live.late_connection import LateConnection
-from fairway.live.metrics import SchedulerMetrics
-from fairway.live.problems import LiveProblem
-from fairway.live.rate_limit import RateLimit
-from fairway.live.raw_objects import RawStore
+from fairway.live.extenders.http_extender import http_extenders
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.service import LiveScheduler, ServiceSettings
-from fairway.live.serving_thread import ServingThread, at_home
+from fairway.live.serving.authorization import Access, DelegatedAccess, LoopbackAccess
+from fairway.live.serving.configz import configz
+from fairway.live.serving.health import checks_of
+from fairway.live.serving.http_server import HttpServer, keep_certificate_fresh
+from fairway.live.serving.serving_thread import ServingThread, at_home
 from fairway.live.shadow import ShadowWorld
-from fairway.live.watched_kinds import WATCHED_TO_THE_END
+from fairway.live.watches.raw_objects import RawStore
+from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.plugins.registry import REGISTRY
 
 if TYPE_CHECKING:

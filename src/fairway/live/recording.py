@@ -14,12 +14,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairway.cluster import Event, Verb
-from fairway.cycle import Configuration, Decision
-from fairway.live.clock import Clock
-from fairway.live.cluster_watch import ClusterWatch
-from fairway.live.configz import configz
-from fairway.live.connection import Connection
-from fairway.live.watched_kinds import WATCHED_TO_THE_END
+from fairway.config import Configuration
+from fairway.cycle import Decision
+from fairway.live.api.clock import Clock
+from fairway.live.api.connection import Connection
+from fairway.live.serving.configz import configz
+from fairway.live.watches.cluster_watch import ClusterWatch
+from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Node, Pod, pod_requests
 from fairway.model.device_need import GPU_INDEX
 from fairway.model.requests import seem_alike

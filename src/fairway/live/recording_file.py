@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from fairway.live.clock import Clock
-from fairway.live.metrics import SchedulerMetrics
-from fairway.live.problems import LiveProblem
+from fairway.live.api.clock import Clock
+from fairway.live.api.problems import LiveProblem
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.record import CannotWriteError, Patience, RunWriter
 
 __all__ = ["BrokenRecording", "FileSettings", "RecordingFile"]

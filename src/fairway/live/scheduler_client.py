@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
-from fairway.live.problems import LiveProblem, status_message
+from fairway.live.api.problems import LiveProblem, status_message
 from fairway.model import DecodeError
 from fairway.model.nesting import check_nesting
 

@@ -14,18 +14,19 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from fairway.cluster import Cluster, Event
-from fairway.cycle import Configuration, Decision, Outcome
+from fairway.config import Configuration
+from fairway.cycle import Decision, Outcome
 from fairway.cycle.extender import Extender
-from fairway.live.attempt_times import AttemptTimes
+from fairway.live.api.clock import Clock
+from fairway.live.api.connection import Connection
 from fairway.live.cache_check import CacheCheck
-from fairway.live.clock import Clock
-from fairway.live.cluster_watch import ClusterWatch
-from fairway.live.connection import Connection
 from fairway.live.election import Election
-from fairway.live.live_world import LiveWorld, WorldSettings
-from fairway.live.metrics import SchedulerMetrics
+from fairway.live.metrics.attempt_times import AttemptTimes
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.shadow import ShadowWorld
-from fairway.live.watched_kinds import WATCHED, WatchedKind
+from fairway.live.watches.cluster_watch import ClusterWatch
+from fairway.live.watches.watched_kinds import WATCHED, WatchedKind
+from fairway.live.world.live_world import LiveWorld, WorldSettings
 from fairway.model import Pod
 from fairway.queue import Place, QueuedPod, profile_name
 from fairway.scheduler import Scheduler

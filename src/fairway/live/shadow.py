@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from fairway.cluster import Event, Verb
 from fairway.cycle import Decision
-from fairway.live.clock import Clock
+from fairway.live.api.clock import Clock
 from fairway.model import Pod
 from fairway.queue import Place, QueuedPod
 from fairway.scheduler import Scheduler

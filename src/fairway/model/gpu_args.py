@@ -1,6 +1,6 @@
 """What the plugins for shared GPUs can be told: the `args` of their `pluginConfig` entries.
 
-`fairway.cycle.plugin_args` decodes and checks them; a plugin gets its struct as `args`. Constructed without arguments
+`fairway.config.plugin_args` decodes and checks them; a plugin gets its struct as `args`. Constructed without arguments
 each is what the published experiments used.
 """
 

@@ -1,6 +1,6 @@
 """What the built-in plugins can be told: the `args` of a `pluginConfig` entry, with kube-scheduler's defaults.
 
-`fairway.cycle.plugin_args` decodes and validates them from a KubeSchedulerConfiguration; a plugin gets its struct as
+`fairway.config.plugin_args` decodes and validates them from a KubeSchedulerConfiguration; a plugin gets its struct as
 `args`. Constructed without arguments, each is what kube-scheduler 1.36 uses when the configuration says nothing
 (apis/config/v1/defaults.go, default feature gates): a field that defaulting replaces when it is empty or zero is
 replaced here too, however the struct came about.

@@ -1,9 +1,9 @@
 """NodeVolumeLimits: no more volumes of a CSI driver than the node can attach.
 
 A node's CSINode says how many volumes of each driver fit. Counted are the distinct volumes of the pods on it, in-tree
-ones under the driver they migrated to, and what VolumeAttachments attach besides; `fairway.cluster.volumes_in_use`
-keeps the counts. Rows without a CSINode, or without a limit for the driver, are not limited. Matches kube-scheduler
-1.36.4 `nodevolumelimits/csi.go`.
+ones under the driver they migrated to, and what VolumeAttachments attach besides;
+`fairway.cluster.volumes.volumes_in_use` keeps the counts. Rows without a CSINode, or without a limit for the driver,
+are not limited. Matches kube-scheduler 1.36.4 `nodevolumelimits/csi.go`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairway.cluster.csi_migration import DRIVERS, NOT_MIGRATED, in_tree_plugin, migrate_inline
-from fairway.cluster.volume_use import attachable_volumes, volume_use
+from fairway.cluster.volumes.csi_migration import DRIVERS, NOT_MIGRATED, in_tree_plugin, migrate_inline
+from fairway.cluster.volumes.volume_use import attachable_volumes, volume_use
 from fairway.model import CSINode, Pod, Volume
 from fairway.plugin import (
     SKIP,

@@ -1,8 +1,8 @@
 """The built-in plugins by name: kube-scheduler's defaults, and ours.
 
-Out: `REGISTRY`, which `fairway.cycle.config` takes to read a configuration. The extension points of a plugin are
-those whose methods it overrides, plus those that kube-scheduler's plugin of the same name has but that are acts of
-the world here (sorting the queue, binding), so that configurations naming them are accepted.
+Out: `REGISTRY`, which `fairway.config` takes to read a configuration. The extension points of a plugin are those whose
+methods it overrides, plus those that kube-scheduler's plugin of the same name has but that are acts of the world here
+(sorting the queue, binding), so that configurations naming them are accepted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from fairway.cycle.plugin_entry import PluginEntry, Registry, implemented_points
+from fairway.config.plugin_entry import PluginEntry, Registry, implemented_points
 from fairway.plugin import Plugin
 from fairway.plugins.best_fit import BestFit
 from fairway.plugins.default_binder import DefaultBinder

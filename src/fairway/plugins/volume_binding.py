@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairway.cluster.csi_migration import in_tree_plugin, migrate_volume
 from fairway.cluster.node_selection import matcher_mask
-from fairway.cluster.storage import Reservation
-from fairway.cluster.volume_columns import affinity_matcher, claim_class
-from fairway.cluster.volume_use import claim_name, ownership_problem, volume_use
+from fairway.cluster.volumes.csi_migration import in_tree_plugin, migrate_volume
+from fairway.cluster.volumes.storage import Reservation
+from fairway.cluster.volumes.volume_columns import affinity_matcher, claim_class
+from fairway.cluster.volumes.volume_use import claim_name, ownership_problem, volume_use
 from fairway.model import PersistentVolume, PersistentVolumeClaim, Pod
 from fairway.model.selector import NodeMatcher, compile_selector
 from fairway.plugin import (

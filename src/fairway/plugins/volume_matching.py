@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairway.cluster.node_selection import matcher_mask, requirements_mask
-from fairway.cluster.volume_columns import KeyedVolumes, VolumeColumns, claim_class
+from fairway.cluster.volumes.volume_columns import KeyedVolumes, VolumeColumns, claim_class
 from fairway.model import (
     CSIStorageCapacity,
     NodeSelector,

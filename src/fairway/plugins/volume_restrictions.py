@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairway.cluster.volume_use import Disk, volume_use
+from fairway.cluster.volumes.volume_use import Disk, volume_use
 from fairway.model import Pod
 from fairway.plugin import (
     SKIP,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fairway.cluster.volume_columns import claim_class
+from fairway.cluster.volumes.volume_columns import claim_class
 from fairway.model import PersistentVolume, PersistentVolumeClaim, Pod
 from fairway.plugin import (
     SKIP,

@@ -9,13 +9,13 @@ from fairway.record.difference import Difference, first_difference
 from fairway.record.errors import CannotWriteError, RecordError
 from fairway.record.export import export_csv, export_parquet
 from fairway.record.metrics import Metrics, measure
-from fairway.record.null_writer import NullWriter, Scored, best_nodes
 from fairway.record.options import RecordOptions
 from fairway.record.perfetto import export_trace
-from fairway.record.row_writer import Patience
 from fairway.record.run import Run
 from fairway.record.table import Table
-from fairway.record.writer import RunWriter
+from fairway.record.writing.null_writer import NullWriter, Scored, best_nodes
+from fairway.record.writing.row_writer import Patience
+from fairway.record.writing.writer import RunWriter
 
 __all__ = [
     "CannotWriteError",

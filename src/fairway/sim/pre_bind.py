@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from fairway.cluster import Event, Verb
-from fairway.cluster.storage import SELECTED_NODE_ANNOTATION, Reservation, Storage
+from fairway.cluster.volumes.storage import SELECTED_NODE_ANNOTATION, Reservation, Storage
 from fairway.model import PersistentVolume, PersistentVolumeClaim, Pod
 from fairway.sim.api_server import ApiServer
 from fairway.sim.controllers.persistent_volume import BIND_COMPLETED, BOUND_BY_CONTROLLER

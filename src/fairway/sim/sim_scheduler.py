@@ -12,8 +12,9 @@ from time import perf_counter, thread_time  # noqa: TID251 - the scheduler's own
 import msgspec
 
 from fairway.cluster import Event
-from fairway.cluster.storage import Reservation
-from fairway.cycle import Configuration, Decision, Outcome, PluginTimes, Profile
+from fairway.cluster.volumes.storage import Reservation
+from fairway.config import Configuration
+from fairway.cycle import Decision, Outcome, PluginTimes, Profile
 from fairway.model import Pod, PodCondition
 from fairway.model.device_need import binding_annotations
 from fairway.queue import Place, QueuedPod

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fairway.cluster import Event, TypicalPods, Verb
-from fairway.cycle import Configuration
+from fairway.config import Configuration
 from fairway.model import Namespace, Node, ObjectMeta, Pod
 from fairway.record import NullWriter, RecordOptions
 from fairway.sim.api_server import ApiServer, ConflictError

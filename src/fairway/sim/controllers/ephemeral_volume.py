@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairway.cluster import Verb
-from fairway.cluster.volume_use import claim_name, ownership_problem
+from fairway.cluster.volumes.volume_use import claim_name, ownership_problem
 from fairway.model import Loaded, PersistentVolumeClaim, Pod, Source, default_objects
 from fairway.model.owned import ephemeral_claims
 from fairway.sim.api_server import ApiServer

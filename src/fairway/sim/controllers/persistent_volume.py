@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from fairway.cluster import Event, Verb
-from fairway.cluster.storage import SELECTED_NODE_ANNOTATION
-from fairway.cluster.volume_columns import VolumeColumns, claim_class, volume_class
+from fairway.cluster.volumes.storage import SELECTED_NODE_ANNOTATION
+from fairway.cluster.volumes.volume_columns import VolumeColumns, claim_class, volume_class
 from fairway.model import PersistentVolume, PersistentVolumeClaim, StorageClass
 from fairway.sim.api_server import ApiServer
 from fairway.sim.controllers.provisioner import NO_PROVISIONER, PROVISIONED_BY, claim_reference, provisioned_volume

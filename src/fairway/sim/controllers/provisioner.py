@@ -12,8 +12,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from fairway.cluster.csi_migration import DRIVERS, NOT_MIGRATED
-from fairway.cluster.volume_columns import claim_class
+from fairway.cluster.volumes.csi_migration import DRIVERS, NOT_MIGRATED
+from fairway.cluster.volumes.volume_columns import claim_class
 from fairway.model import (
     CSINode,
     CSIPersistentVolumeSource,

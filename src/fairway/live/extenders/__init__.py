@@ -1,0 +1,1 @@
+"""Extenders: services that our cycle asks about nodes, over HTTP, as kube-scheduler asks them."""

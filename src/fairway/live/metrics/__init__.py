@@ -1,0 +1,1 @@
+"""What a monitoring system may ask: kube-scheduler's metric families and ours, cheap to write to and to read."""

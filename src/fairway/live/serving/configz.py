@@ -1,0 +1,71 @@
+"""The configuration in force, as `/configz` shows it: a KubeSchedulerConfiguration with every default filled in.
+
+In: a completed `Configuration`. Out: plain values with kube-scheduler's field names. Plugins are listed per extension
+point, as they run. What could be a secret (the TLS material of extenders) is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairway.config import Configuration, ProfileConfig
+from fairway.config.config_file import API_VERSION, KIND
+from fairway.model.codec import to_builtins
+
+__all__ = ["configz"]
+
+
+def configz(configuration: Configuration) -> dict[str, Any]:
+    """The whole, as plain values."""
+    election, connection = configuration.leader_election, configuration.client_connection
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "parallelism": configuration.parallelism,
+        "percentageOfNodesToScore": configuration.percentage_of_nodes_to_score,
+        "podInitialBackoffSeconds": configuration.pod_initial_backoff_seconds,
+        "podMaxBackoffSeconds": configuration.pod_max_backoff_seconds,
+        "enableProfiling": configuration.enable_profiling,
+        "enableContentionProfiling": configuration.enable_contention_profiling,
+        "delayCacheUntilActive": configuration.delay_cache_until_active,
+        "leaderElection": {
+            "leaderElect": election.leader_elect,
+            "leaseDuration": f"{election.lease_duration:g}s",
+            "renewDeadline": f"{election.renew_deadline:g}s",
+            "retryPeriod": f"{election.retry_period:g}s",
+            "resourceLock": election.resource_lock,
+            "resourceName": election.resource_name,
+            "resourceNamespace": election.resource_namespace,
+        },
+        "clientConnection": {
+            "kubeconfig": connection.kubeconfig,
+            "acceptContentTypes": connection.accept_content_types,
+            "contentType": connection.content_type,
+            "qps": connection.qps,
+            "burst": connection.burst,
+        },
+        "profiles": [_profile(profile) for profile in configuration.profiles],
+        "extenders": [_extender(to_builtins(extender)) for extender in configuration.extenders],
+    }
+
+
+def _profile(profile: ProfileConfig) -> dict[str, Any]:
+    plugins = {
+        point: {"enabled": [_enabled(name, point, profile) for name in names]}
+        for point, names in profile.points.items()
+    }
+    return {
+        "schedulerName": profile.scheduler_name,
+        "percentageOfNodesToScore": profile.percentage_of_nodes_to_score,
+        "plugins": plugins,
+        "pluginConfig": [{"name": name, "args": to_builtins(args)} for name, args in profile.args.items()],
+        "fairway": {"sampling": profile.sampling, "seed": profile.seed},
+    }
+
+
+def _enabled(name: str, point: str, profile: ProfileConfig) -> dict[str, Any]:
+    return {"name": name, "weight": profile.weights.get(name, 0)} if point == "score" else {"name": name}
+
+
+def _extender(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if name != "tlsConfig"}

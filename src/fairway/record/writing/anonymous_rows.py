@@ -1,0 +1,115 @@
+"""Rows of a run in which nobody is named.
+
+In: rows on their way into the file, in the order of the schema's columns. Out: the same rows with pseudonyms in the
+columns that hold names, objects and sentences. Numbers, times and outcomes stay, so that the run counts and decides as
+before. `RowFile` passes all rows through it where a recording is anonymous; `anonymise_run` so treats a finished one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from fairway.model import decode_object, encode_json
+from fairway.record.schema import TABLES
+from fairway.record.writing.pseudonyms import Pseudonyms
+
+__all__ = ["AnonymousRows", "anonymise_run", "anonymous_scenario"]
+
+Change = Callable[[Any], Any]
+NAMES: Final = ("node", "uid", "pod", "namespace", "user_name", "nominated_node", "victim", "name", "subject")
+OUTCOME: Final = next(place for place, column in enumerate(TABLES["decisions"].columns) if column.name == "outcome")
+LEFT_OUT: Final = "(left out)"
+
+
+class AnonymousRows:
+    """Replaces what names somebody, table by table."""
+
+    def __init__(self, pseudonyms: Pseudonyms | None = None) -> None:
+        self.pseudonyms = pseudonyms or Pseudonyms()
+        self._changes = {table: self._changes_of(table) for table in TABLES}
+
+    def __call__(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The row as it is written."""
+        if table == "meta":
+            return self._meta(*row)
+        cells = list(row)
+        for place, change in self._changes[table]:
+            if cells[place] is not None:
+                cells[place] = change(cells[place])
+        if table == "decisions" and cells[OUTCOME] == "error" and cells[-1] is not None:
+            cells[-1] = LEFT_OUT  # an error may quote anything
+        return tuple(cells)
+
+    def _changes_of(self, table: str) -> list[tuple[int, Change]]:
+        names = self.pseudonyms
+        changes: dict[str, Change] = dict.fromkeys(NAMES, names.name)
+        changes |= {"manifest": self._manifest, "owner": self._owner}
+        match table:
+            case "pods":
+                changes["annotations"] = self._annotations
+            case "decisions":
+                changes["message"] = names.sentence
+            case "filter_counts":
+                changes["reason"] = names.sentence
+            case "events":
+                changes["message"] = lambda _: LEFT_OUT
+            case "gaps":
+                changes["reason"] = lambda _: LEFT_OUT
+        columns = TABLES[table].columns
+        return [(place, changes[column.name]) for place, column in enumerate(columns) if column.name in changes]
+
+    def _owner(self, text: str) -> str:
+        kind, _, name = text.partition("/")
+        return f"{kind}/{self.pseudonyms.name(name)}"
+
+    def _manifest(self, text: str) -> str:
+        return encode_json(self.pseudonyms.thing(decode_object(text.encode(), "a run"))).decode()
+
+    def _annotations(self, text: str) -> str:
+        return json.dumps(self.pseudonyms.annotations(json.loads(text)), separators=(",", ":"))
+
+    def _meta(self, key: str, value: str) -> tuple[str, str]:
+        return (key, json.dumps(anonymous_scenario(json.loads(value)))) if key == "scenario" else (key, value)
+
+
+def anonymous_scenario(scenario: dict[str, Any]) -> dict[str, Any]:
+    """What is left of a scenario: which schedulers there were, with which configuration."""
+    spec = scenario.get("spec")
+    schedulers = spec.get("schedulers", []) if isinstance(spec, dict) else []
+    return {
+        "apiVersion": scenario.get("apiVersion", ""),
+        "kind": scenario.get("kind", ""),
+        "metadata": {"name": "anonymous"},
+        "spec": {"schedulers": schedulers},
+    }
+
+
+def anonymise_run(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> AnonymousRows:
+    """Write a run anew under other names; what it was made with knows the names, and is nowhere else."""
+    from fairway.record.run import Run  # noqa: PLC0415
+    from fairway.record.writing.row_file import RowFile  # noqa: PLC0415 - which writes rows that went through here
+
+    change = AnonymousRows()
+    with Run.open(source) as run:
+        file = RowFile(Path(target), change)
+        try:
+            file.resources.vector(dict.fromkeys(run.resources, 0))
+            for name, table in TABLES.items():
+                if name in ("meta", "resources"):
+                    continue
+                known = [column.name for column in table.columns]
+                for row in run.tables[name].rows():
+                    cells = tuple(row.get(column) for column in known)
+                    amounts = (tuple(row[column] for column in run.resources.values()),) if table.amounts else ()
+                    file.buffers[name].rows.append(cells + amounts)
+                file.write()
+            meta = {key: json.dumps(value) for key, value in run.meta.items()}
+        except BaseException:
+            file.discard()
+            raise
+    file.finish({key: change("meta", (key, value))[1] for key, value in meta.items()})
+    return change

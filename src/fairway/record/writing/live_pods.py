@@ -1,0 +1,208 @@
+"""The pods of a run that have not ended, and the manifests they share.
+
+`RunWriter` keeps here what a pod's row and its intervals are made of: the row is written when the pod ends. Memory is
+bounded by the pods that are there at one time: of ended pods the latest are remembered, for schedulers that lag behind;
+of manifests the latest, so that one may be written twice.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any, Self
+
+import msgspec
+
+from fairway.model import ObjectMeta, Pod, PodStatus, Quantity, encode_json
+from fairway.model.requests import pod_requests
+from fairway.record.writing.buffer import Resources
+from fairway.record.writing.kept import OWN_ANNOTATIONS, kept, kept_annotations
+
+__all__ = ["OWN_ANNOTATIONS", "LivePod", "LivePods", "Templates"]
+
+USER_ANNOTATION = "fairway.dev/user"
+NUM_REMEMBERED = 65_536
+NUM_RECENT = 4096
+JSON = msgspec.json.Encoder()
+
+
+class LivePod(msgspec.Struct, eq=False, gc=False):
+    """A pod that has not ended. It refers to nothing that refers back, so the garbage collector may ignore it."""
+
+    number: int
+    key: str
+    namespace: str
+    uid: str
+    scheduler: str
+    user: str
+    owner: str | None
+    priority: int
+    annotations: str | None  # those of its own, as JSON
+    created: float
+    template: int = -1
+    requests: tuple[int, ...] = ()
+    attempts: int = 0
+    bound: float | None = None
+    started: float | None = None
+    ended: float | None = None
+    reason: str | None = None
+    held_since: float | None = None  # since when the open interval of occupancy runs; None: there is none
+    node_id: int | None = None
+    node: str | None = None
+    gpu_index: str | None = None
+
+    @classmethod
+    def of(cls, number: int, pod: Pod, scheduler: str, created: float) -> Self:
+        """A pod that was just created; template and requests are still to be assigned."""
+        meta = pod.metadata
+        namespace = user = meta.namespace
+        annotations = owner = None
+        if meta.annotations:
+            own = {name: value for name, value in meta.annotations.items() if name.startswith(OWN_ANNOTATIONS)}
+            if own:
+                user = own.get(USER_ANNOTATION, namespace)
+                annotations = JSON.encode(own).decode()
+        if meta.owner_references:
+            controller = meta.controller
+            if controller is not None:
+                owner = f"{controller.kind}/{controller.name}"
+        priority = pod.spec.priority or 0
+        return cls(number, pod.key, namespace, meta.uid, scheduler, user, owner, priority, annotations, created)
+
+    def row(self) -> tuple[Any, ...]:
+        """The pod's row of the table `pods`."""
+        return (
+            self.number,
+            self.key,
+            self.namespace,
+            self.uid,
+            self.scheduler,
+            self.user,
+            self.owner,
+            self.priority,
+            self.template,
+            self.annotations,
+            self.attempts,
+            self.created,
+            self.bound,
+            self.started,
+            self.ended,
+            self.reason,
+            self.node_id,
+            self.node,
+            self.gpu_index,
+            self.requests,
+        )
+
+    def interval(self, end: float | None, reason: str | None) -> tuple[Any, ...]:
+        """The open interval's row of the table `occupancy`, closed there and then."""
+        return (self.number, self.key, self.node_id, self.node, self.held_since, end, reason, self.requests)
+
+
+class LivePods:
+    """Live pods by uid, those that ended since rows were last taken, and the numbers of pods that ended lately."""
+
+    def __init__(self) -> None:
+        self.by_uid: dict[str, LivePod] = {}
+        self.ended: dict[str, LivePod] = {}
+        self._numbers: dict[str, int] = {}
+
+    def end(self, live: LivePod, t: float, reason: str) -> None:
+        """A pod ended; it can still be found until its row is taken, for a decision may be told after its outcome."""
+        live.ended, live.reason = t, reason
+        del self.by_uid[live.uid]
+        self.ended[live.uid] = live
+
+    def find(self, uid: str) -> LivePod | None:
+        """A pod whose row has not been taken."""
+        return self.by_uid.get(uid) or self.ended.get(uid)
+
+    def number_of(self, uid: str) -> int | None:
+        """The number of a pod that is there or was lately."""
+        live = self.find(uid)
+        return self._numbers.get(uid) if live is None else live.number
+
+    def take_rows(self) -> list[tuple[Any, ...]]:
+        """The rows of the pods that ended, which are forgotten but for their numbers."""
+        rows = [live.row() for live in self.ended.values()]
+        self._numbers.update((uid, live.number) for uid, live in self.ended.items())
+        for uid in list(islice(self._numbers, max(0, len(self._numbers) - NUM_REMEMBERED))):
+            del self._numbers[uid]
+        self.ended.clear()
+        return rows
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Quantity):
+        return value.text
+    raise TypeError(f"a pod holds a {type(value).__name__}, which has no encoding")
+
+
+ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain)
+
+
+class Templates:
+    """The manifests pods share, with the requests that follow from them."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._known: dict[bytes, tuple[int, tuple[int, ...]]] = {}  # template number and request vector
+        self._last: dict[int, tuple[Pod, int, tuple[int, ...]]] = {}  # by the spec itself, which many pods may share
+        self._num_templates = 0
+        self.rows: list[tuple[int, str]] = []  # rows of the table `templates` not written yet
+
+    def assign(self, live: LivePod, pod: Pod) -> None:
+        """Give a pod its template and its requests."""
+        last = self._last.get(id(pod.spec))
+        if last is not None and _is_alike(last[0], pod):
+            _, live.template, live.requests = last
+            return
+        live.template, live.requests = self._find(pod)
+        if len(self._last) >= NUM_RECENT:
+            self._last.clear()
+        self._last[id(pod.spec)] = pod, live.template, live.requests
+
+    def _find(self, pod: Pod) -> tuple[int, tuple[int, ...]]:
+        meta, spec, status = pod.metadata, pod.spec, pod.status
+        if spec.node_name:
+            spec = msgspec.structs.replace(spec, node_name="")
+        annotations = _foreign(meta.annotations)
+        is_resized = _is_resized(status)
+        key = ENCODER.encode((spec, meta.labels, annotations, meta.owner_references, status if is_resized else None))
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= NUM_REMEMBERED:
+                self._known.clear()
+            shared = ObjectMeta(labels=meta.labels, annotations=annotations, owner_references=meta.owner_references)
+            manifest = Pod(metadata=shared, spec=spec, status=PodStatus())
+            self.rows.append((self._num_templates, encode_json(kept(manifest)).decode()))
+            known = self._known[key] = self._num_templates, self._resources.vector(pod_requests(pod))
+            self._num_templates += 1
+        return known
+
+    def forget(self, numbers: set[int]) -> None:
+        """These templates will not be in the file: pods to come that are like them get new ones."""
+        if numbers:
+            self._known = {key: known for key, known in self._known.items() if known[0] not in numbers}
+            self._last.clear()
+
+
+def _is_alike(one: Pod, two: Pod) -> bool:
+    """Is it easily seen that two pods share a template?"""
+    return (
+        one.spec is two.spec
+        and one.metadata.labels is two.metadata.labels
+        and one.metadata.owner_references == two.metadata.owner_references
+        and not _is_resized(one.status)
+        and not _is_resized(two.status)
+        and _foreign(one.metadata.annotations) == _foreign(two.metadata.annotations)
+    )
+
+
+def _foreign(annotations: dict[str, str]) -> dict[str, str]:
+    """Those that are not ours and decide something all the same."""
+    own = kept_annotations(annotations)
+    return {name: value for name, value in own.items() if not name.startswith(OWN_ANNOTATIONS)}
+
+
+def _is_resized(status: PodStatus) -> bool:
+    return bool(status.container_statuses or status.init_container_statuses or status.resources)

@@ -1,0 +1,322 @@
+"""The writer of runs: what happens goes into buffers, and from there, a chunk at a time, into a DuckDB file.
+
+In: calls from a world, in order of time (`NullWriter` documents them). Out: a file that `Run` opens, with the tables of
+`schema`; it has another name until it is whole. A call appends a tuple or two; everything else waits until a buffer is
+full. What the options leave out is named in the run's `meta`. A disk that refuses is an error; with `Patience`, for a
+world that does not wait, rows are kept in memory until it takes them, and what memory can not hold is a counted gap.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fairway import __version__
+from fairway.cycle import Decision, Outcome, Spent
+from fairway.model import ApiObject, Node, Pod, encode_json
+from fairway.queue import Place
+from fairway.record.errors import RecordError
+from fairway.record.options import RecordOptions
+from fairway.record.schema import SCHEMA_VERSION
+from fairway.record.writing.anonymous_rows import AnonymousRows
+from fairway.record.writing.kept import kept
+from fairway.record.writing.live_pods import LivePod, LivePods, Templates
+from fairway.record.writing.node_states import NodeStates
+from fairway.record.writing.null_writer import Scored
+from fairway.record.writing.refusals import failure_message, refusal_counts
+from fairway.record.writing.row_writer import Patience, RowWriter
+
+__all__ = ["RunWriter"]
+
+SCHEDULED = Outcome.SCHEDULED  # looking up a member of an enum is slow, and this is in the hot path
+
+
+class RunWriter(RowWriter):
+    """Writes one run. Use it in a `with` block: an exception then leaves a readable run, marked incomplete.
+
+    Without `patience` a file that can not be written raises `CannotWriteError` at once. With it nothing is raised
+    until the end; whoever has the writer calls `flush(again=True)` now and then. An `anonymous` run names nobody.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        scenario: Mapping[str, Any],
+        seed: int,
+        profiles: Sequence[str] = (),
+        options: RecordOptions | None = None,
+        patience: Patience | None = None,
+        anonymous: bool = False,
+    ) -> None:
+        self.options = options or RecordOptions()
+        meta = {
+            "schema_version": SCHEMA_VERSION,
+            "fairway_version": __version__,
+            "scenario": scenario,
+            "seed": seed,
+            "profiles": list(profiles),
+            "options": asdict(self.options),
+            "complete": False,
+        }
+        texts = {key: json.dumps(value) for key, value in meta.items()}  # before a file is made: it may not be JSON
+        super().__init__(Path(path), self.options.chunk_rows, AnonymousRows() if anonymous else None)
+        self._pods = LivePods()
+        self._templates = Templates(self._file.resources)
+        self._nodes = NodeStates(self._file.resources)
+        self._num_decisions = 0
+        self._keeps_placed = self.options.decisions == "all"
+        self._keeps_failed = self.options.decisions != "none"
+        self._keeps_moves = self.options.queue
+        self._decisions = self._buffers["decisions"].rows
+        self._refusals = self._buffers["filter_counts"].rows
+        self._scores = self._buffers["scores"].rows
+        self._moves = self._buffers["queue_moves"].rows
+        self._intervals = self._buffers["occupancy"].rows
+        self._begin(texts, patience)
+
+    # -- nodes -------------------------------------------------------------------------------------------------------
+
+    def node_added(self, t: float, node: Node) -> None:
+        """A node is there from now on."""
+        self._nodes.add(t, node)
+
+    def node_changed(self, t: float, node: Node, what: str) -> None:
+        """A node is different from now on; the state before it is written."""
+        row = self._nodes.change(t, node, what)
+        if row is not None:
+            self._append("nodes", row)
+
+    def node_gone(self, t: float, name: str, why: str) -> None:
+        """A node is no more."""
+        self._append("nodes", self._nodes.remove(t, name, why))
+
+    # -- pods --------------------------------------------------------------------------------------------------------
+
+    def pod_created(self, t: float, pod: Pod, scheduler: str) -> int:
+        """A pod is there, waiting for that scheduler (empty: for none). Returns its number in the run."""
+        uid = pod.metadata.uid
+        if uid in self._pods.by_uid:
+            raise RecordError(f"pod {pod.key} (uid {uid}) is there already")
+        live = LivePod.of(self._num_pods, pod, scheduler, t)
+        self._templates.assign(live, pod)
+        self._pods.by_uid[uid] = live
+        self._num_pods += 1
+        if len(self._pods.ended) >= self._chunk:
+            self.flush()
+        return live.number
+
+    def bound(self, t: float, uid: str, node: str, gpu_index: str | None = None) -> None:
+        """A pod is bound to a node, and to these of its devices: its interval opens."""
+        live = self._pods.by_uid.get(uid)
+        if live is None:
+            raise RecordError(f"there is no pod with the uid {uid} to bind to {node}")
+        if live.bound is not None:
+            raise RecordError(f"pod {live.key} is bound to {live.node} already")
+        live.node_id = self._nodes.number_of(node)
+        live.node, live.gpu_index = node, gpu_index
+        live.bound = live.held_since = t
+
+    # Of a pod that has ended nothing more is written, whatever a node that lags behind still tells about it.
+
+    def started(self, t: float, uid: str) -> None:
+        """A bound pod runs; only the first start is kept."""
+        live = self._pods.by_uid.get(uid)
+        if live is not None and live.started is None:
+            live.started = t
+
+    def resized(self, t: float, pod: Pod) -> None:
+        """A pod holds something else from now on: its interval is split."""
+        live = self._pods.by_uid.get(pod.metadata.uid)
+        if live is None:
+            return
+        before, requests = live.interval(t, "Resized"), live.requests
+        self._templates.assign(live, pod)
+        if live.held_since is not None and live.requests != requests:
+            self._intervals.append(before)
+            live.held_since = t
+
+    def lost(self, t: float, uid: str) -> None:
+        """A pod's node is lost: its interval closes, the pod stays."""
+        live = self._pods.by_uid.get(uid)
+        if live is not None:
+            self._release(t, live, "NodeLost")
+
+    def regained(self, t: float, uid: str) -> None:
+        """A pod's node came back with it: an interval opens."""
+        live = self._pods.by_uid.get(uid)
+        if live is not None and live.bound is not None and live.held_since is None:
+            live.held_since = t
+
+    def ended(self, t: float, uid: str, reason: str) -> None:
+        """A pod ended."""
+        live = self._pods.by_uid.get(uid)
+        if live is None:
+            return
+        self._release(t, live, reason)
+        self._pods.end(live, t, reason)
+
+    def _release(self, t: float, live: LivePod, reason: str) -> None:
+        if live.held_since is not None:
+            self._intervals.append(live.interval(t, reason))
+            live.held_since = None
+
+    # -- schedulers --------------------------------------------------------------------------------------------------
+
+    def decided(
+        self,
+        t: float,
+        scheduler: str,
+        attempt: int,
+        decision: Decision,
+        cycle_seconds: float,
+        best: Sequence[Scored] = (),
+    ) -> None:
+        """An attempt was made: its row, and the refusals, victims and best scores that belong to it."""
+        number = self._num_decisions
+        self._num_decisions = number + 1
+        uid = decision.pod.metadata.uid
+        live = self._pods.find(uid)
+        if live is None:
+            pod_id, key = self._pods.number_of(uid), decision.pod.key
+        else:
+            live.attempts += 1
+            pod_id, key = live.number, live.key
+        if decision.outcome is SCHEDULED:
+            if not self._keeps_placed:
+                return
+            node: str | None = decision.node
+            via: str | None = decision.via
+            num_nodes = nominated = message = None
+            num_victims = 0
+        else:
+            if not self._keeps_failed:
+                return
+            node = via = None
+            num_nodes = self._refused(number, decision)
+            nominated, num_victims = self._preempted(number, decision)
+            message = failure_message(decision)
+        rows = self._decisions
+        rows.append(
+            (
+                number,
+                t,
+                scheduler,
+                pod_id,
+                key,
+                attempt,
+                decision.outcome._value_,
+                node,
+                via,
+                num_nodes,
+                decision.num_feasible,
+                decision.score,
+                decision.num_best,
+                cycle_seconds,
+                nominated,
+                num_victims,
+                message,
+            )
+        )
+        if best:
+            self._scored(number, best)
+        # After the whole decision: a reader never finds one without its refusals.
+        if len(rows) >= self._chunk or len(self._refusals) >= self._chunk or len(self._scores) >= self._chunk:
+            self.flush()
+
+    def _refused(self, number: int, decision: Decision) -> int | None:
+        diagnosis = decision.diagnosis
+        if diagnosis is None:
+            return None if decision.gate or decision.error else 0
+        for place, (plugin, refusal, count) in enumerate(refusal_counts(diagnosis)):
+            reasons = ", ".join(refusal.reasons)
+            self._refusals.append((number, place, plugin, refusal.code.value, reasons, count))
+        return diagnosis.num_nodes
+
+    def _preempted(self, number: int, decision: Decision) -> tuple[str | None, int]:
+        preemption = decision.preemption
+        if preemption is None or preemption.chosen is None:
+            return None, 0
+        victims, rows = preemption.chosen.victims, self._buffers["preemptions"].rows
+        for place, victim in enumerate(victims):
+            victim_id = self._pods.number_of(victim.metadata.uid)
+            rows.append((number, place, preemption.nominated_node, victim_id, victim.key))
+        return preemption.nominated_node, len(victims)
+
+    def _scored(self, number: int, best: Sequence[Scored]) -> None:
+        for rank, scored in enumerate(best[: self.options.scores], 1):
+            for plugin, score in scored.shares.items():
+                self._scores.append((number, rank, scored.node, scored.total, plugin, score))
+
+    def queue_moved(
+        self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str
+    ) -> None:
+        """A waiting pod moved within, into (no origin) or out of (no place) the queue."""
+        if not self._keeps_moves:
+            return
+        live = self._pods.by_uid.get(uid)  # nearly always: a short cut
+        number = self._pods.number_of(uid) if live is None else live.number
+        before = None if origin is None else origin._value_  # `value` takes five times as long
+        after = None if place is None else place._value_
+        rows = self._moves
+        rows.append((t, scheduler, number, before, after, event))
+        if len(rows) >= self._chunk:
+            self.flush()
+
+    def plugin_times(self, t: float, scheduler: str, times: Iterable[Spent], *, is_of_attempt: bool = True) -> None:
+        """What plugins used in the attempt that was told last, or else between attempts, of all of the run."""
+        number = self._num_decisions - 1 if is_of_attempt else None
+        for spent in times:
+            self._append("plugin_times", (number, t, scheduler, *spent))
+
+    # -- everything else ---------------------------------------------------------------------------------------------
+
+    def object_applied(self, t: float, thing: ApiObject) -> None:
+        """Something that is no pod and no node was made or changed."""
+        self._object(t, thing, "Applied")
+
+    def object_deleted(self, t: float, thing: ApiObject) -> None:
+        """It was deleted."""
+        self._object(t, thing, "Deleted")
+
+    def _object(self, t: float, thing: ApiObject, verb: str) -> None:
+        if self.options.objects:
+            meta = thing.metadata
+            self._append("objects", (t, verb, thing.kind, meta.namespace, meta.name, encode_json(kept(thing)).decode()))
+
+    def event(self, t: float, kind: str, subject: str, reason: str, message: str) -> None:
+        """People were told something."""
+        if self.options.events:
+            self._append("events", (t, kind, subject, reason, message))
+
+    # -- the file ----------------------------------------------------------------------------------------------------
+
+    def _append(self, table: str, row: tuple[Any, ...]) -> None:
+        rows = self._buffers[table].rows
+        rows.append(row)
+        if len(rows) >= self._chunk:
+            self.flush()
+
+    # What `RowWriter` asks for.
+
+    def _gather(self) -> None:
+        self._buffers["pods"].rows.extend(self._pods.take_rows())
+        self._buffers["templates"].rows.extend(self._templates.rows)
+        self._templates.rows.clear()
+
+    def _gather_open(self) -> None:
+        self._buffers["nodes"].rows.extend(self._nodes.open_rows())
+        for live in self._pods.by_uid.values():
+            if live.held_since is not None:
+                self._intervals.append(live.interval(None, None))
+            self._buffers["pods"].rows.append(live.row())
+
+    def _templates_in_use(self) -> set[int]:
+        return set() if self._is_over else {live.template for live in self._pods.by_uid.values()}
+
+    def _forget_templates(self, numbers: set[int]) -> None:
+        self._templates.forget(numbers)

@@ -1,0 +1,112 @@
+"""A scenario, run: the library's way in, and the commands'.
+
+In: a `Scenario` (or its file), the policy and the seed to use, and where to record. Out: a `SimulationRun`: what it
+came to, and the recorded run, ready to be opened. The run keeps the completed scenario with the policy in place, so
+that it can be run again from the file alone. Called by `fairway sim`, `fairway compare` and the library.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+from typing import NamedTuple
+
+from fairway.record import NullWriter, RecordOptions, Run, RunWriter
+from fairway.scenario.scenario import Scenario, complete, load_scenario
+from fairway.sim.simulation import Result, Simulation
+
+__all__ = ["Progress", "SimulationRun", "Standing", "simulate"]
+
+NOTHING = RecordOptions(decisions="none", queue=False, events=False, objects=False)
+NOT_YET_DONE = 0.99
+"""After the last arrival pods still run, for nobody knows how long."""
+
+
+class Standing(NamedTuple):
+    """How far a simulation has come."""
+
+    fraction: float  # of the work, estimated, from 0 to 1
+    time: float  # virtual seconds
+    arrived: int  # pods
+
+
+Progress = Callable[[Standing], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationRun:
+    """A simulation that is over."""
+
+    scenario: Scenario  # completed; with the seed and the policy that were used
+    profile: str
+    result: Result
+    problems: list[str]  # lines of input that made no sense, objects that were there already
+    cpu_seconds: float  # what it took: measured, so different every time
+    path: Path | None  # where it is recorded
+
+    @property
+    def seed(self) -> int:
+        """What everything that was left to chance followed from."""
+        return self.scenario.seed
+
+    def open(self) -> Run:
+        """The recorded run; `ValueError` if it was not recorded."""
+        if self.path is None:
+            raise ValueError("this simulation was not recorded: call simulate(..., record=path)")
+        return Run.open(self.path)
+
+
+def simulate(
+    scenario: Scenario | str | os.PathLike[str],
+    *,
+    record: str | os.PathLike[str] | None = None,
+    profile: str | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> SimulationRun:
+    """Run a scenario with one policy (by name; without: the first scheduler's own), and record it if a path is given.
+
+    The same scenario, policy and seed give the same decisions. `ScenarioError` says what is wrong with the scenario,
+    `RecordError` what with the file; an exception on the way leaves a run that is marked as incomplete.
+    """
+    begun = process_time()
+    if not isinstance(scenario, Scenario):
+        scenario = load_scenario(scenario)
+    whole = complete(scenario.with_overrides(profile=profile, seed=seed))
+    workload = whole.workload()
+    plan = whole.plan(workload=workload)
+    chosen = profile or "default"
+    with _writer(whole, chosen, record) as writer:
+        simulation = Simulation(plan, writer, NOTHING if record is None else whole.record_options)
+        told = None if progress is None else _estimator(whole.end, workload.num_arrivals, progress)
+        result = simulation.run(told)
+    problems = [*workload.problems, *workload.notes, *result.problems]
+    path = None if record is None else Path(record)
+    return SimulationRun(whole, chosen, result, problems, process_time() - begun, path)
+
+
+def _writer(scenario: Scenario, profile: str, record: str | os.PathLike[str] | None) -> NullWriter:
+    if record is None:
+        return NullWriter()
+    return RunWriter(
+        record,
+        scenario=scenario.as_dict(),
+        seed=scenario.seed,
+        profiles=[profile],
+        options=scenario.record_options,
+    )
+
+
+def _estimator(end: float | None, num_arrivals: int | None, progress: Progress) -> Callable[[float, int], None]:
+    """Work comes with pods, so arrivals tell how much of it is done; an early end makes it less."""
+
+    def tell(time: float, arrived: int) -> None:
+        by_time = time / end if end else 0.0
+        by_pods = arrived / num_arrivals if num_arrivals else 0.0
+        fraction = 1.0 if by_time >= 1.0 else min(max(by_time, by_pods), NOT_YET_DONE)
+        progress(Standing(fraction, time, arrived))
+
+    return tell
