@@ -5,7 +5,8 @@ the same world: bind this pod there, evict that one, report why a third has to w
 loop does not know which it serves. Synchronous and single-threaded: same events at the same times, same decisions.
 
 Reading order is the order of things: `observe` takes events in, `step` tries one pod, `_try` tells the attempt,
-`_place` and `_fail` how it ends, `binding_failed` what happens when the world refuses.
+`_proceed` and `_fail` how it ends, `binding_failed` what happens when the world refuses. The steps of an attempt are
+those of `cycle.placing`; here is what takes time: queueing, waiting for permits, binding.
 """
 
 from __future__ import annotations
@@ -15,17 +16,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
-import numpy as np
 
 from fairway.cluster import Action, Change, Cluster, ClusterEvent, Event, Resource, Verb
 from fairway.config import Configuration
-from fairway.cycle import Decision, Outcome, PluginTimer, Profile
-from fairway.cycle.diagnosis import Diagnosis
+from fairway.cycle import Decision, Hold, Outcome, PluginTimer, Profile, Stop
 from fairway.cycle.extender import Extender
+from fairway.cycle.placing import fail_at, make_room, settle
 from fairway.cycle.sampling import TieBreak
 from fairway.model import Pod
 from fairway.model.device_need import with_devices
-from fairway.plugin import Code, Refusal, Wait
+from fairway.plugin import Refusal
 from fairway.queue import Observer, QueuedPod, QueueRules, QueueSettings, SchedulingQueue, profile_name
 
 
@@ -202,7 +202,7 @@ class Scheduler:
         if self._look is not None:
             self._look(profile, decision)
         if decision.outcome is Outcome.SCHEDULED:
-            self._place(profile, queued, decision)
+            self._proceed(queued, decision, settle(profile, decision))
         else:
             self._fail(queued, decision)
         if self._record is not None:
@@ -211,23 +211,15 @@ class Scheduler:
 
     # -- assume, permit, bind ----------------------------------------------------------------------------------------
 
-    def _place(self, profile: Profile, queued: QueuedPod, decision: Decision) -> None:
-        """A node was found: assume the pod there, and bind it unless a plugin objects or wants to wait."""
-        pod, row = decision.pod, decision.row
-        refused = profile.reserve(pod, decision.pod_class, row)
-        if refused is not None:
-            self._refuse(queued, decision, "Reserve", *refused)
-            return
-        answer = profile.permit(pod, decision.pod_class, row)
-        if answer is None:
+    def _proceed(self, queued: QueuedPod, decision: Decision, obstacle: Stop | Hold | None) -> None:
+        """The pod is assumed on its node: bind it unless a plugin objects or wants to wait."""
+        if obstacle is None:
             self._bind(queued, decision)
-            return
-        plugin, verdict = answer
-        if isinstance(verdict, Wait):
-            deadline = self.world.now() + verdict.timeout_seconds
-            self.held[pod.metadata.uid] = Held(queued, decision, plugin, deadline)
+        elif isinstance(obstacle, Hold):
+            plugin, seconds = obstacle.shortest
+            self.held[queued.uid] = Held(queued, decision, plugin, self.world.now() + seconds)
         else:
-            self._refuse(queued, decision, "Permit", plugin, verdict)
+            self._stop(queued, decision, obstacle)
 
     def _bind(self, queued: QueuedPod, decision: Decision) -> None:
         self.queue.done(queued.uid)
@@ -247,7 +239,7 @@ class Scheduler:
         held = self.held.pop(uid)
         decision = held.decision
         self._unreserve(decision)
-        self._refuse(held.queued, decision, "Permit", held.plugin, refusal)
+        self._stop(held.queued, decision, Stop("Permit", held.plugin, refusal))
         # Only now, and not to the pod itself: its own leaving is no news that helps it.
         self.queue.move((_left(_on_node(decision)),), only=lambda other: other.metadata.uid != uid)
 
@@ -261,14 +253,9 @@ class Scheduler:
 
     # -- back into the queue -----------------------------------------------------------------------------------------
 
-    def _refuse(self, queued: QueuedPod, decision: Decision, point: str, plugin: str, refusal: Refusal) -> None:
-        """Reserve or permit said no to the chosen node: a failure that knows of this one node only."""
-        diagnosis = Diagnosis(1, 1)
-        diagnosis.refuse(plugin, np.array([0], np.intp), refusal)
-        decision.outcome = Outcome.ERROR if refusal.code is Code.ERROR else Outcome.UNSCHEDULABLE
-        if refusal.code is Code.ERROR:
-            decision.error = f'running {point} plugin "{plugin}": {", ".join(refusal.reasons)}'
-        decision.diagnosis, decision.unschedulable_plugins = diagnosis, diagnosis.unschedulable_plugins
+    def _stop(self, queued: QueuedPod, decision: Decision, stop: Stop) -> None:
+        """Reserve or permit said no to the chosen node."""
+        fail_at(decision, stop)
         self._fail(queued, decision)
 
     def _fail(self, queued: QueuedPod, decision: Decision) -> None:
@@ -287,11 +274,11 @@ class Scheduler:
         else:
             self.queue.nominate(pod, None)
         self.world.report(decision)
-        if preemption is not None and preemption.chosen is not None:
-            for other in preemption.cleared:
-                self.queue.nominate(other, "")
-            for victim in preemption.chosen.victims:
-                self._evict(victim, pod)
+        make_room(
+            preemption,
+            clear=lambda other: self.queue.nominate(other, ""),
+            evict=lambda victim: self._evict(victim, pod),
+        )
 
     def _evict(self, victim: Pod, preemptor: Pod) -> None:
         """A victim that is not bound yet is simply not bound; any other has to be removed by the world."""

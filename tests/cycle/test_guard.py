@@ -10,7 +10,7 @@ import pytest
 from fairway.cluster import Nodes, PodClass
 from fairway.config import decode_configuration
 from fairway.config.plugin_entry import PluginEntry, implemented_points
-from fairway.cycle import Outcome, PluginError, Profile
+from fairway.cycle import Outcome, PluginError, Profile, Stop
 from fairway.model import Pod
 from fairway.plugin import Attempt, Code, Plugin, Refusal, overrides
 from fairway.plugins.registry import REGISTRY
@@ -128,8 +128,8 @@ def test_a_plugin_that_breaks_after_the_choice_undoes_it_and_says_so() -> None:
     decision = profile.decide(pod())
     refused = profile.assume(decision)
     assert refused is not None
-    assert refused[1].code is Code.ERROR
-    assert refused[1].reasons == ("plugin Breaks: reserve() raised OSError: the licence server is away",)
+    assert refused.refusal.code is Code.ERROR
+    assert refused.refusal.reasons == ("plugin Breaks: reserve() raised OSError: the licence server is away",)
     assert len(profile.cluster.pods) == 0
 
 
@@ -179,14 +179,14 @@ def test_a_wrong_answer_before_or_after_the_decision_is_an_error_of_that_pod() -
     profile = profile_with(Reserves)
     refused = profile.assume(profile.decide(pod()))
     assert refused is not None
-    assert "Reserves: reserve() must return a Refusal or None; it returned True" in refused[1].reasons[0]
+    assert "Reserves: reserve() must return a Refusal or None; it returned True" in refused.refusal.reasons[0]
     profile = profile_with(Permits)
     decision = profile.decide(pod())
     assert profile.assume(decision) is None
     permitted = profile.permit(decision.pod, decision.pod_class, decision.row)
     assert permitted is not None
-    assert isinstance(permitted[1], Refusal)
-    assert "permit() must return a Refusal or a Wait or None; it returned 5" in permitted[1].reasons[0]
+    assert isinstance(permitted, Stop)
+    assert "permit() must return a Refusal or a Wait or None; it returned 5" in permitted.refusal.reasons[0]
     assert len(profile.cluster.pods) == 0
 
 

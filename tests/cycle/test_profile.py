@@ -11,7 +11,7 @@ import pytest
 
 from fairway.cluster import Action, Aspect, Nodes, PodClass, Resource
 from fairway.config import PluginEntry, decode_configuration, default_configuration
-from fairway.cycle import Decision, Outcome, PluginError, Profile
+from fairway.cycle import Decision, Hold, Outcome, PluginError, Profile, Stop
 from fairway.model import Node, Pod
 from fairway.plugin import Code, Plugin, Refusal, Wait, per_node
 from fairway.plugins.registry import REGISTRY
@@ -155,7 +155,7 @@ def test_a_pod_is_assumed_once() -> None:
 def test_a_refusal_at_reserve_undoes_everything() -> None:
     made, decision, noted = decided(noting("One"), noting("Two", NO), noting("Three"))
     before = fingerprint(made.cluster)
-    assert made.assume(decision) == ("Two", NO)
+    assert made.assume(decision) == Stop("Reserve", "Two", NO)
     assert noted == [
         "reserve One p@0",
         "reserve Two p@0",
@@ -170,14 +170,12 @@ def test_a_refusal_at_reserve_undoes_everything() -> None:
     ("answers", "expected", "asked", "is_kept"),
     [
         pytest.param([None, None], None, 2, True, id="go"),
-        pytest.param([Wait(30), None], ("P0", Wait(30)), 2, True, id="wait"),
-        pytest.param([Wait(30), Wait(5), Wait(60)], ("P1", Wait(5)), 3, True, id="the shortest wait counts"),
-        pytest.param([Wait(5), NO, None], ("P1", NO), 2, False, id="a refusal ends it"),
+        pytest.param([Wait(30), None], Hold({"P0": 30}), 2, True, id="wait"),
+        pytest.param([Wait(30), None, Wait(5)], Hold({"P0": 30, "P2": 5}), 3, True, id="all waits count"),
+        pytest.param([Wait(5), NO, None], Stop("Permit", "P1", NO), 2, False, id="a refusal ends it"),
     ],
 )
-def test_permit(
-    answers: list[Refusal | Wait | None], expected: tuple[str, Refusal | Wait] | None, asked: int, is_kept: bool
-) -> None:
+def test_permit(answers: list[Refusal | Wait | None], expected: Stop | Hold | None, asked: int, is_kept: bool) -> None:
     kinds = [noting(f"P{number}", permit=answer) for number, answer in enumerate(answers)]
     made, decision, noted = decided(*kinds)
     made.assume(decision)

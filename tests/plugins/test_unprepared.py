@@ -71,4 +71,4 @@ def test_reserve_fails_without_the_pre_filter() -> None:
     assert decision.outcome is Outcome.SCHEDULED
     refused = made.assume(decision)
     assert refused is not None
-    assert (refused[0], refused[1].reasons) == ("VolumeBinding", ("not found",))
+    assert (refused.plugin, refused.refusal.reasons) == ("VolumeBinding", ("not found",))

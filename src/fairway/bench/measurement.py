@@ -21,7 +21,8 @@ import numpy as np
 
 from fairway.cluster import Cluster
 from fairway.config import decode_configuration, default_configuration
-from fairway.cycle import Outcome, Profile, Sampling
+from fairway.cycle import Profile, Sampling
+from fairway.cycle.placing import place
 from fairway.model import ApiObject, DecodeError, Pod, decode_object
 from fairway.plugins.registry import REGISTRY
 
@@ -137,8 +138,7 @@ def _decide_all(
     scheduled = 0
     for number, (profile, pod) in enumerate(tasks):
         begun = perf_counter()
-        decision = profile.decide(pod)
-        if decision.outcome is Outcome.SCHEDULED and profile.assume(decision) is None:
+        if place(profile, pod).is_placed:
             scheduled += 1
         latencies[number] = perf_counter() - begun
         if advance is not None and number % 256 == 255:

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import datetime as dt
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from fairway.cluster import Cluster, Event, Verb
+from fairway.cluster import Cluster
 from fairway.config import decode_configuration, default_configuration
 from fairway.config.configuration import ConfigError
 from fairway.conformance.corpus import Case, CaseLine, decode_case
 from fairway.conformance.difference import OTHER_ERRORS, Difference, differences
-from fairway.cycle import Decision, Inspection, Outcome, Preemption, Profile
+from fairway.cycle import Decision, Hold, Inspection, Outcome, Preemption, Profile, Stop
+from fairway.cycle.placing import place_in_room, settle
+from fairway.model import Pod
 from fairway.plugin import Code, Refusal
 from fairway.plugins.registry import REGISTRY
 
@@ -87,11 +90,13 @@ def run_case(case: Case) -> Iterator[dict[str, Any]]:
             continue
         decision = profile.decide(pod)
         seen = {"pod": pod.key, **(_brief(decision) if brief else _full(profile, decision, profile.inspect(pod)))}
-        start = EPOCH + dt.timedelta(seconds=number)
+        started = partial(_started, start=EPOCH + dt.timedelta(seconds=number))
         if decision.outcome is Outcome.SCHEDULED:
-            seen |= _assume(profile, decision, start)
-        elif decision.preemption is not None and decision.preemption.chosen is not None:
-            seen |= _make_room(profile, decision, decision.preemption, start, seen)
+            seen |= _settled(profile, decision, settle(profile, decision, started(decision)))
+        elif (room := place_in_room(profile, decision, started)) is not None:
+            seen |= {"result": "preempted", **_settled(profile, *room)}
+            if "preemption" in seen:
+                seen["preemption"] = {**seen["preemption"], "fits": True}
         yield seen
 
 
@@ -106,46 +111,28 @@ def _profile(case: Case, cluster: Cluster) -> Profile:
 # -- after the decision ------------------------------------------------------------------------------------------------
 
 
-def _assume(profile: Profile, decision: Decision, start: dt.datetime) -> dict[str, Any]:
-    """Put the pod on its node and tell which volumes were reserved."""
+def _started(decision: Decision, start: dt.datetime) -> Pod:
+    """The pod as it is on its node."""
     pod = decision.pod
-    placed = msgspec.structs.replace(
+    return msgspec.structs.replace(
         pod,
         spec=msgspec.structs.replace(pod.spec, node_name=decision.node),
         status=msgspec.structs.replace(pod.status, start_time=start),
     )
-    refused = profile.assume(decision, placed)
-    if refused is not None:
-        plugin, refusal = refused
+
+
+def _settled(profile: Profile, decision: Decision, obstacle: Stop | Hold | None) -> dict[str, Any]:
+    """Where the pod is, and which volumes were reserved for it; or who refused it there."""
+    if isinstance(obstacle, Stop):
+        plugin, refusal = obstacle.plugin, obstacle.refusal
         if refusal.code is Code.ERROR:  # then kube-scheduler names the plugin in the words
-            plugin, refusal = (
-                "",
-                Refusal((f'running Reserve plugin "{plugin}": {", ".join(refusal.reasons)}',), Code.ERROR),
-            )
+            plugin, refusal = "", Refusal((obstacle.error,), Code.ERROR)
         return {"result": "error", "node": decision.node, "reserveStatus": _refusal(plugin, refusal)}
     seen: dict[str, Any] = {"node": decision.node}
-    reservation = profile.cluster.storage.reservations.get(pod.metadata.uid)
+    reservation = profile.cluster.storage.reservations.get(decision.pod.metadata.uid)
     if reservation is not None:
         seen["volumes"] = {"static": dict(reservation.bindings), "provision": sorted(reservation.provisions)}
     return seen
-
-
-def _make_room(
-    profile: Profile, decision: Decision, preemption: Preemption, start: dt.datetime, seen: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Remove the victims, clear nominations, and try the pod once more on the node made free."""
-    assert preemption.chosen is not None
-    for victim in preemption.chosen.victims:
-        profile.cluster.apply(Event(Verb.DELETED, victim))
-    for other in preemption.cleared:
-        profile.cluster.nominations.remove(other.metadata.uid)
-    if not profile.fits_on(decision.pod, preemption.chosen.row):
-        return {}
-    decision.row, decision.node = preemption.chosen.row, preemption.nominated_node
-    changed = {"result": "preempted", **_assume(profile, decision, start)}
-    if "preemption" in seen:
-        changed["preemption"] = {**seen["preemption"], "fits": True}
-    return changed
 
 
 # -- in the corpus' words ----------------------------------------------------------------------------------------------

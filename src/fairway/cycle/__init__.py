@@ -1,14 +1,15 @@
 """One cycle: a profile of plugins, one pod, a decision.
 
-`Profile` is made from a configuration; `Profile.decide` tells where a pod should go. `answers` caches what plugins say;
-`pod_cycle` tells the story of one attempt.
+`Profile` is made from a configuration; `Profile.decide` tells where a pod should go. `placing` tells the story of one
+pod from there to its node, `pod_cycle` that of one decision; `answers` caches what plugins say.
 """
 
-from fairway.cycle.decision import Decision, Outcome, Preemption, cut_message
+from fairway.cycle.decision import Decision, Hold, Outcome, Preemption, Stop, cut_message
 from fairway.cycle.diagnosis import Diagnosis
 from fairway.cycle.extender import Extender, ExtenderError, Filtered, Victims
 from fairway.cycle.guard import PluginError
 from fairway.cycle.inspection import Inspection
+from fairway.cycle.placing import Placement
 from fairway.cycle.profile import Profile
 from fairway.cycle.sampling import Sampling, TieBreak
 from fairway.cycle.timing import PluginTimer, PluginTimes, Spent
@@ -19,8 +20,10 @@ __all__ = [
     "Extender",
     "ExtenderError",
     "Filtered",
+    "Hold",
     "Inspection",
     "Outcome",
+    "Placement",
     "PluginError",
     "PluginTimer",
     "PluginTimes",
@@ -28,6 +31,7 @@ __all__ = [
     "Profile",
     "Sampling",
     "Spent",
+    "Stop",
     "TieBreak",
     "Victims",
     "cut_message",

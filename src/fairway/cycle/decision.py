@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fairway.model import Pod
 from fairway.plugin import Candidate, Code, PodClass, Refusal
@@ -16,6 +16,7 @@ from fairway.plugin import Candidate, Code, PodClass, Refusal
 if TYPE_CHECKING:
     from fairway.cycle.diagnosis import Diagnosis
 
+Point = Literal["Reserve", "Permit"]
 Via = Literal["scores", "single", "nominated"]
 EVENT_LIMIT = 1024
 NO_NODES = "no nodes available to schedule pods"
@@ -28,6 +29,30 @@ class Outcome(enum.Enum):
     UNSCHEDULABLE = "unschedulable"  # no node fits now
     GATED = "gated"  # the pod may not be tried yet
     ERROR = "error"  # something is broken; try again later
+
+
+class Stop(NamedTuple):
+    """A plugin that said no to the node that was chosen; what had been reserved there is given back."""
+
+    point: Point
+    plugin: str
+    refusal: Refusal
+
+    @property
+    def error(self) -> str:
+        """The words for a plugin that broke rather than refused."""
+        return f'running {self.point} plugin "{self.plugin}": {", ".join(self.refusal.reasons)}'
+
+
+class Hold(NamedTuple):
+    """Plugins that keep a decided pod from being bound for now; its room is kept."""
+
+    seconds: dict[str, float]  # by plugin, in the order they were asked: how long it may take at most
+
+    @property
+    def shortest(self) -> tuple[str, float]:
+        """The plugin whose patience ends first, and after how many seconds."""
+        return min(self.seconds.items(), key=lambda wait: wait[1])
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
 """A profile: the plugins of one scheduler name, ready to judge pods of one cluster.
 
 In: a `ProfileConfig` (from KubeSchedulerConfiguration) and a registry of plugins. Out: a `Profile`, with which
-everything is done that concerns one pod: `gate` (may it be tried?), `decide` (where to?), `assume` (so be it),
-`inspect` (why?). The scheduler loop, `try` and the conformance runner all use it in the same way.
+everything is done that concerns one pod: `gate` (may it be tried?), `decide` (where to?), `assume` and `permit` (so be
+it), `inspect` (why?). The order of these steps is told in `placing`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from fairway.config.configuration import ProfileConfig
 from fairway.cycle import feasibility, inspection, pod_cycle
 from fairway.cycle.answer_cache import AnswerCache
 from fairway.cycle.answers import Answers
-from fairway.cycle.decision import Decision, Outcome
+from fairway.cycle.decision import Decision, Hold, Outcome, Stop
 from fairway.cycle.extender import EXTENDER, Extender, ExtenderError
 from fairway.cycle.guard import BUILT_IN, PluginError, guard
 from fairway.cycle.sampling import Sampler, Sampling, TieBreak, TieBreaker
 from fairway.cycle.timing import PluginTimer, timed
 from fairway.model import Pod
-from fairway.plugin import Action, ClusterEvent, Code, Hint, Plugin, Refusal, Resource, Wait, overrides
+from fairway.plugin import Action, ClusterEvent, Code, Hint, Plugin, Refusal, Resource, overrides
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -163,33 +163,31 @@ class Profile:
         """Would the pod pass the filters on this one node?"""
         return feasibility.fits_on(self, pod, row)
 
-    def assume(self, decision: Decision, pod: Pod | None = None) -> tuple[str, Refusal] | None:
-        """Carry a decision out in memory: the pod (or a newer version of it) counts on its node from now on."""
-        return self.reserve(pod or decision.pod, decision.pod_class, decision.row)
+    def assume(self, decision: Decision, pod: Pod | None = None) -> Stop | None:
+        """The pod (or a newer version of it) counts on its node from now on; plugins take what else it needs.
 
-    def reserve(self, pod: Pod, pod_class: PodClass, row: int) -> tuple[str, Refusal] | None:
-        """Assume the pod on `row` and let plugins take what else it needs; all undone if one of them refuses."""
+        All is undone if one of them refuses. `placing` tells what comes before and after.
+        """
+        pod, pod_class, row = pod or decision.pod, decision.pod_class, decision.row
         self.cluster.assume(pod, pod_class, row)
         for plugin in self.reserves:
             refusal = _answer(plugin.reserve, pod, pod_class, row)
             if refusal is not None:
                 self.release(pod, pod_class, row)
-                return plugin.name, refusal
+                return Stop("Reserve", plugin.name, refusal)
         return None
 
-    def permit(self, pod: Pod, pod_class: PodClass, row: int) -> tuple[str, Refusal | Wait] | None:
-        """May the pod be bound now? A refusal undoes the reservation; a wait (the shortest asked for) keeps it."""
-        waiting: tuple[str, Refusal | Wait] | None = None
+    def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Stop | Hold | None:
+        """May the pod be bound now? A refusal undoes the reservation; waits keep it."""
+        waits: dict[str, float] = {}
         for plugin in self.permits:
             answer = _answer(plugin.permit, pod, pod_class, row)
             if isinstance(answer, Refusal):
                 self.release(pod, pod_class, row)
-                return plugin.name, answer
-            if isinstance(answer, Wait) and (
-                waiting is None or answer.timeout_seconds < waiting[1].timeout_seconds  # type: ignore[union-attr]
-            ):
-                waiting = (plugin.name, answer)
-        return waiting
+                return Stop("Permit", plugin.name, answer)
+            if answer is not None:
+                waits[plugin.name] = answer.timeout_seconds
+        return Hold(waits) if waits else None
 
     def release(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         """Take a reservation back, in the reverse order."""

@@ -21,7 +21,8 @@ from fairway.cluster.fragmentation import Fragmentation
 from fairway.cluster.nodes import CPU
 from fairway.cluster.typical_pods import TypicalPods
 from fairway.config import ProfileConfig
-from fairway.cycle import Outcome, Profile
+from fairway.cycle import Outcome, Profile, Stop
+from fairway.cycle.placing import place
 from fairway.experiments.load_columns import LoadColumns, columns_by_load
 from fairway.experiments.openb_data import OrderedWorkload
 from fairway.model import ObjectMeta, Pod
@@ -91,15 +92,12 @@ class OrderedCluster:
 
     def place(self, pod: Pod) -> int:
         """Put a pod where the policy wants it; the row, or -1 if it fits nowhere."""
-        decision = self.profile.decide(pod)
+        decision, obstacle = place(self.profile, pod)
         if decision.outcome is Outcome.ERROR:
             raise RuntimeError(f"{pod.key}: {decision.error}")
-        if decision.outcome is not Outcome.SCHEDULED:
-            return -1
-        refused = self.profile.assume(decision)
-        if refused is not None:
-            plugin, refusal = refused
-            raise RuntimeError(f"{pod.key}: {plugin} refused at reserve: {', '.join(refusal.reasons)}")
+        if isinstance(obstacle, Stop):
+            point, plugin, refusal = obstacle
+            raise RuntimeError(f"{pod.key}: {plugin} refused at {point.lower()}: {', '.join(refusal.reasons)}")
         return decision.row
 
     def fill(self, progress: Progress | None = None) -> OrderRun:

@@ -15,13 +15,14 @@ from fairway.cluster import Cluster, Event, Verb
 from fairway.config import Configuration, default_configuration
 from fairway.config.configuration import load_configuration
 from fairway.config.plugin_folders import FOLDERS
-from fairway.cycle import Decision, Outcome, Profile
+from fairway.cycle import Decision, Hold, Outcome, Profile, Stop
+from fairway.cycle.placing import place, place_in_room
 from fairway.explain.controllers import Wanted
 from fairway.explain.funnel import Step, make_funnel
 from fairway.explain.manifest_files import load_manifests
 from fairway.explain.manifests import Manifests
 from fairway.model import Loaded, Pod
-from fairway.plugin import Wait
+from fairway.plugin import Candidate
 from fairway.plugins.registry import REGISTRY
 
 __all__ = ["Result", "Trial", "Verdict", "open_trial", "read_configuration"]
@@ -102,16 +103,19 @@ class Trial:
         if (failure := self._same_failure(profile, pod)) is not None:
             assert failure.decision is not None
             return replace(failure, pod=pod, wanted=wanted, decision=replace(failure.decision, pod=pod))
-        decision = profile.decide(pod)
+        decision, obstacle = place(profile, pod)
         if decision.outcome is Outcome.SCHEDULED:
-            return self._carry_out(profile, wanted, decision)
+            is_sampled = not profile.sampler.takes_all and decision.via == "scores"
+            verdict = Verdict(pod, wanted, "scheduled", decision.node, decision=decision, is_sampled=is_sampled)
+            _meet(obstacle, verdict)
+            return verdict
         verdict = Verdict(
             pod, wanted, "unschedulable", message=decision.message, decision=decision, funnel=self._funnel(decision)
         )
         if decision.outcome is Outcome.ERROR:
             verdict.result = "error"
         elif evict and decision.preemption is not None and decision.preemption.chosen is not None:
-            self._preempt(profile, verdict)
+            self._preempt(profile, decision, decision.preemption.chosen, verdict)
             return verdict
         self._failure = (self._state(), verdict)
         return verdict
@@ -131,47 +135,32 @@ class Trial:
         ends = (cluster.node_journal.end, cluster.pod_journal.end, cluster.nominations.version)
         return (*ends, versions.storage, versions.workloads, versions.namespaces)
 
-    def _carry_out(self, profile: Profile, wanted: Wanted, decision: Decision) -> Verdict:
-        pod, pod_class, row = decision.pod, decision.pod_class, decision.row
-        is_sampled = not profile.sampler.takes_all and decision.via == "scores"
-        verdict = Verdict(pod, wanted, "scheduled", decision.node, decision=decision, is_sampled=is_sampled)
-        answer = profile.assume(decision) or profile.permit(pod, pod_class, row)
-        if answer is None:
-            return verdict
-        plugin, what = answer
-        if isinstance(what, Wait):
-            verdict.remark = f"waits up to {what.timeout_seconds:g} s for {plugin}"
-            return verdict
-        verdict.result, verdict.node, verdict.message = "unschedulable", "", ", ".join(what.reasons)
-        verdict.remark = f"refused by {plugin} after {decision.node} was chosen"
-        return verdict
-
-    def _preempt(self, profile: Profile, verdict: Verdict) -> None:
+    def _preempt(self, profile: Profile, decision: Decision, chosen: Candidate, verdict: Verdict) -> None:
         """Evict the victims, then try the node that was cleared."""
-        assert verdict.decision is not None
-        assert verdict.decision.preemption is not None
-        preemption = verdict.decision.preemption
-        chosen = preemption.chosen
-        assert chosen is not None
-        for victim in chosen.victims:
-            self.cluster.apply(Event(Verb.DELETED, victim))
-        for other in preemption.cleared:
-            self.cluster.nominations.remove(other.metadata.uid)
         verdict.victims = chosen.victims
-        pod = verdict.pod
-        if not profile.fits_on(pod, chosen.row):
+        room = place_in_room(profile, decision)
+        if room is None:
             verdict.remark = f"does not fit on {self.cluster.nodes.names[chosen.row]} even so"
-            return
-        refused = profile.reserve(pod, profile.classify(pod), chosen.row)
-        if refused is None:
-            verdict.result, verdict.node = "preempts", self.cluster.nodes.names[chosen.row]
+        elif isinstance(stop := room.obstacle, Stop):
+            verdict.remark = f"refused by {stop.plugin}: {', '.join(stop.refusal.reasons)}"
         else:
-            verdict.remark = f"refused by {refused[0]}: {', '.join(refused[1].reasons)}"
+            verdict.result, verdict.node = "preempts", room.decision.node
+            _meet(room.obstacle, verdict)
 
     def _funnel(self, decision: Decision) -> tuple[Step, ...]:
         profile = self.profile_of(decision.pod)
         assert profile is not None
         return make_funnel(profile, decision.pod_class, decision.diagnosis)
+
+
+def _meet(obstacle: Stop | Hold | None, verdict: Verdict) -> None:
+    """A plugin had a last word about the node that was chosen."""
+    if isinstance(obstacle, Hold):
+        plugin, seconds = obstacle.shortest
+        verdict.remark = f"waits up to {seconds:g} s for {plugin}"
+    elif obstacle is not None:
+        verdict.remark = f"refused by {obstacle.plugin} after {verdict.node} was chosen"
+        verdict.result, verdict.node, verdict.message = "unschedulable", "", ", ".join(obstacle.refusal.reasons)
 
 
 def open_trial(
