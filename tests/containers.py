@@ -3,7 +3,7 @@
 In: the root of what a process keeps, such as a scheduler. Out: `sizes(root)`, by "Class.attribute" how many entries its
 containers have in all, wherever objects of the class are found; arrays count with their bytes, and `array_bytes(root)`
 counts these alone. What pods and nodes are made of is not looked into. A test takes sizes, lets things come and go, and
-takes them again.
+takes them again. `BoundedCaches` empties what may fill up to a limit, for tests that count everything allocated.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from __future__ import annotations
 import gc
 import weakref
 from collections import Counter, deque
+from functools import _lru_cache_wrapper
 from typing import Any
 
 import msgspec
 import numpy as np
+
+from fairway.model.weighted_cache import WeightedCache
 
 CONTAINERS = (dict, list, tuple, set, frozenset, deque, weakref.WeakValueDictionary, weakref.WeakSet)
 
@@ -27,6 +30,29 @@ def sizes(root: object) -> Counter[str]:
 def array_bytes(root: object) -> int:
     """What all arrays take."""
     return _walk(root)[1]
+
+
+class BoundedCaches:
+    """All caches of the package that have a limit; one without (`functools.cache`) is left as it is, and so shows."""
+
+    def __init__(self) -> None:
+        self._caches = [thing for thing in gc.get_objects() if _is_bounded_cache(thing)]
+        assert self._caches
+
+    def clear(self) -> None:
+        """Everything is forgotten."""
+        for cache in self._caches:
+            if isinstance(cache, WeightedCache):
+                cache.clear()
+            else:
+                cache.cache_clear()
+
+
+def _is_bounded_cache(thing: object) -> bool:
+    # The type itself, as other libraries keep proxies that answer `isinstance` by doing something.
+    if type(thing) is _lru_cache_wrapper:
+        return thing.__module__.startswith("fairway.") and thing.cache_info().maxsize is not None
+    return type(thing) is WeightedCache
 
 
 def _walk(root: object) -> tuple[Counter[str], int]:

@@ -45,3 +45,8 @@ class WeightedCache(Generic[K, V]):
         while self.weight > self._limit and len(found) > 1:
             self.weight -= self._weigh(found.popitem(last=False)[0])
         return value
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._found.clear()
+        self.weight = 0
