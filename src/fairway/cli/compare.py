@@ -76,8 +76,10 @@ def compare(
     """Compare policies; see HELP."""
     from fairway.compare.gate import GateError, parse_gate
 
-    if html is not None and not Path(html).parent.is_dir():
-        raise CommandError(f"--html {html}: there is no directory {Path(html).parent}", "make it, or name another")
+    if html is not None:
+        from fairway.compare.report_file import check_report_place
+
+        check_report_place(Path(html))
     wanted = Wanted(profiles, traces, changes["seed"], seeds, openb, expected, save, html, jobs, output)
     if len(sources) == 1 and not _is_run(sources[0]) and is_order_scenario(sources[0]):
         refuse_others({**changes, "fail_if": conditions})
@@ -210,8 +212,9 @@ def _compare(policies: Sequence[Policy], gates: Sequence[Gate], html: str | None
         raise click.UsageError(str(error)) from error
     if html is not None:
         from fairway.compare.report import report_html
+        from fairway.compare.report_file import write_report
 
-        Path(html).write_text(report_html(comparison, parted, failures), encoding="utf-8")
+        write_report(Path(html), report_html(comparison, parted, failures))
     if output in ("table", "wide"):
         for line in comparison_lines(comparison, shown_rows(comparison, everything=output == "wide"), paint):
             click.echo(line)  # it is made visible already, but for the colours

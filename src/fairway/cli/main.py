@@ -150,7 +150,8 @@ def _report(error: Exception) -> int:
     from fairway.config.fields import ConfigError
     from fairway.cycle.guard import PluginError
     from fairway.model.errors import DecodeError, UserError
-    from fairway.record.errors import CannotWriteError, RecordError
+    from fairway.own_file import CannotWriteError
+    from fairway.record.errors import RecordError
 
     match error:
         case CannotWriteError():

@@ -14,6 +14,7 @@ from typing import Any, Final
 from fairway.cli.main import CommandError
 from fairway.cli.order_options import Wanted
 from fairway.cli.output import Column, emit, is_structured, narrate, progress, say
+from fairway.compare.report_file import check_report_place, write_report
 from fairway.experiments.experiment import make_runs, plan_runs
 from fairway.experiments.openb_check import cost
 from fairway.experiments.openb_data import OpenbData
@@ -35,6 +36,7 @@ def compare_in_order(source: str, wanted: Wanted) -> int:
     scenario = _changed(load_order_scenario(source), wanted)
     folder = Path(wanted.folder or f"{scenario.name}-results")
     folder.mkdir(parents=True, exist_ok=True)
+    check_report_place(_page_path(folder, wanted.html))
     data = scenario.data(folder / LOOKALIKE)
     expected = _expected(scenario, wanted)
     runs = _run(scenario, data, folder, wanted.jobs or num_cpus())
@@ -107,11 +109,15 @@ def _draw(results: Results, folder: Path) -> None:
         draw_all(results, folder / "figures", advance)
 
 
+def _page_path(folder: Path, html: str | None) -> Path:
+    return Path(html) if html is not None else folder / "report.html"
+
+
 def _page(results: Results, scenario: OrderScenario, folder: Path, html: str | None) -> Path:
     from fairway.experiments.report import order_html
 
-    page = Path(html) if html is not None else folder / "report.html"
-    page.write_text(order_html(results, scenario), encoding="utf-8")
+    page = _page_path(folder, html)
+    write_report(page, order_html(results, scenario))
     return page
 
 

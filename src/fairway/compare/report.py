@@ -18,6 +18,7 @@ from fairway import __version__
 from fairway.compare.defragmentations import defragmentation_table
 from fairway.compare.metrics import Comparison, MetricRow, Policy
 from fairway.compare.partings import Parting
+from fairway.compare.report_file import GENERATOR
 from fairway.compare.svg_plots import bar_plot, colour, line_plot
 from fairway.compare.text import delta_text, metric_title, shown_rows, value_text
 from fairway.record import Run
@@ -108,7 +109,7 @@ def report_html(comparison: Comparison, parted: Sequence[Parting], failures: Seq
         defragmentation_table(comparison.policies),
         f"<h2>Metrics {_legend(names)}</h2>{_table(comparison)}",
     ]
-    head = f'<meta charset="utf-8"><title>Fairway: {html.escape(title)}</title><style>{STYLE}</style>'
+    head = f'<meta charset="utf-8">{GENERATOR}<title>Fairway: {html.escape(title)}</title><style>{STYLE}</style>'
     view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
     body = "\n".join(sections)
     return f'<!doctype html>\n<html lang="en"><head>{head}{view}</head>\n<body>\n{body}\n</body></html>\n'

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from fairway import __version__
+from fairway.compare.report_file import GENERATOR
 from fairway.compare.svg_plots import colour
 from fairway.experiments.figures import bars_by_family, lines_of_trace, stacks_of_trace
 from fairway.experiments.order_scenario import OrderScenario
@@ -74,7 +75,7 @@ def order_html(results: Results, scenario: OrderScenario) -> str:
         ]
         if (moved := _defragmented(results, trace)) is not None:
             sections.append(moved)
-    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
+    head = f'<meta charset="utf-8">{GENERATOR}<title>{html.escape(title)}</title><style>{STYLE}</style>'
     view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
     body = "\n".join(sections)
     return f'<!doctype html>\n<html lang="en"><head>{head}{view}</head>\n<body>\n{body}\n</body></html>\n'

@@ -11,6 +11,7 @@ import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -20,10 +21,12 @@ from numpy.typing import NDArray
 from fairway.experiments.openb_expected import TABLES, Expected
 from fairway.experiments.ordered_cluster import RunKey
 from fairway.experiments.stored_runs import StoredRun
+from fairway.own_file import first_bytes, replacing
 
 __all__ = ["Curve", "Results", "Value", "write_tables"]
 
 FULL: Final = 100  # percent of load at which policies are compared
+NUM_NAMES: Final = 4  # columns of a table that say which run a line is about
 FAMILY: Final = re.compile(r"[0-9]+$")
 
 Floats = NDArray[np.float64]
@@ -186,10 +189,16 @@ def write_tables(results: Results, folder: Path, load: float) -> list[Path]:
 
 
 def _write_csv(path: Path, head: Sequence[Any], lines: Iterable[Sequence[Any]]) -> Path:
-    unfinished = path.with_suffix(".part")
-    with unfinished.open("w", encoding="utf-8", newline="") as stream:
+    with (
+        replacing(path, "a table of an experiment", partial(_has_columns, head)) as beside,
+        beside.open("w", encoding="utf-8", newline="") as stream,
+    ):
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(head)
         writer.writerows(lines)
-    unfinished.replace(path)
     return path
+
+
+def _has_columns(head: Sequence[Any], path: Path) -> bool:
+    """A table of ours, of more loads or fewer."""
+    return first_bytes(path).startswith(",".join(map(str, head[:NUM_NAMES])).encode() + b",")

@@ -26,6 +26,7 @@ from fairway.experiments.openb_data import OpenbData
 from fairway.experiments.order_scenario import OrderScenario
 from fairway.experiments.ordered_cluster import OrderRun, RunKey
 from fairway.model.device_need import index_text
+from fairway.own_file import first_bytes, replacing
 from fairway.scenario.text import plain_values
 
 __all__ = ["StoredRun", "fingerprint", "read_run", "remove_leftovers", "run_path", "write_run"]
@@ -81,25 +82,26 @@ def write_run(path: Path, made_from: str, run: OrderRun, seconds: float, defragm
     """Keep a run: metrics after each arrival, and where everybody went."""
     path.parent.mkdir(parents=True, exist_ok=True)
     about = {"fingerprint": made_from, "seconds": seconds, "capacity": run.capacity, "defragmented": defragmented}
-    unfinished = path.with_suffix(f".{os.getpid()}.part")
-    try:
-        with unfinished.open("wb") as stream:
-            np.savez_compressed(
-                stream,
-                about=np.array(json.dumps(about)),
-                columns=np.stack(run.columns),
-                causes=run.causes,
-                pods=np.array(run.names),
-                nodes=np.array(run.nodes),
-                rows=run.rows,
-                devices=np.array([index_text(devices) for devices in run.devices]),
-                arrived=run.arrived,
-                used=run.used,
-                frag=run.frag,
-            )
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replacing(path, "a run of an experiment", _is_stored_run) as beside, beside.open("wb") as stream:
+        np.savez_compressed(
+            stream,
+            about=np.array(json.dumps(about)),
+            columns=np.stack(run.columns),
+            causes=run.causes,
+            pods=np.array(run.names),
+            nodes=np.array(run.nodes),
+            rows=run.rows,
+            devices=np.array([index_text(devices) for devices in run.devices]),
+            arrived=run.arrived,
+            used=run.used,
+            frag=run.frag,
+        )
+
+
+def _is_stored_run(path: Path) -> bool:
+    """An archive whose first part is what `write_run` puts there first."""
+    beginning = first_bytes(path)
+    return beginning.startswith(b"PK") and b"about.npy" in beginning
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import duckdb
 
+from fairway.own_file import check_own, first_bytes, replacing
 from fairway.record.errors import CannotWriteError, RecordError, why_refused
 from fairway.record.run import Run
 from fairway.record.schema import TABLES
 from fairway.record.table import Table
 from fairway.words import FORMULA, UNSEEN, visible
 
-__all__ = ["export_csv", "export_parquet"]
+__all__ = ["export_csv", "export_parquet", "export_table"]
 
-PARQUET, CSV = "FORMAT parquet, COMPRESSION zstd", "FORMAT csv, HEADER"
+MARK, MAGIC = "made_by_fairway", b"PAR1"
+PARQUET = f"FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, KV_METADATA {{{MARK}: 'yes'}}"
+CSV = "FORMAT csv, HEADER, USE_TMP_FILE false"
+WHAT = "a table of a run"
 PROBED = (*range(0x2100), *range(0xFE00, 0xFF00))
 """Where the characters are that `visible` writes out; surrogates, which it does too, are in no database."""
 
@@ -42,25 +46,59 @@ def export_csv(run: Run, directory: str | os.PathLike[str], tables: Iterable[str
     return _export(run, Path(directory), tables, ".csv", CSV)
 
 
+def export_table(run: Run, path: str | os.PathLike[str], table: str) -> Path:
+    """Write one table to this file, in the form that its name ends in: .csv or .parquet."""
+    path = Path(path)
+    _check_tables([table])
+    _write_own(run, table, path, CSV if path.suffix == ".csv" else PARQUET)
+    return path
+
+
 def _export(run: Run, directory: Path, tables: Iterable[str], suffix: str, form: str) -> list[Path]:
     wanted = list(tables)
-    unknown = [name for name in wanted if name not in TABLES]
-    if unknown:
-        raise RecordError(f"a run has no table {', '.join(unknown)}; its tables are {', '.join(TABLES)}")
+    _check_tables(wanted)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CannotWriteError(f"cannot write to {directory}: {error}") from error
-    written = []
-    for name in wanted:
-        path = directory / f"{name}{suffix}"
-        _write(run.tables[name], path, form)
-        written.append(path)
-    return written
+        raise CannotWriteError(f"cannot write to {directory}: {why_refused(error)}") from error
+    paths = {name: directory / f"{name}{suffix}" for name in wanted}
+    for name, path in paths.items():  # before the first is written
+        check_own(path, WHAT, partial(_is_export, name))
+    for name, path in paths.items():
+        _write_own(run, name, path, form)
+    return list(paths.values())
 
 
-def _write(table: Table, path: Path, form: str) -> None:
-    target = str(path.absolute()).replace("'", "''")
+def _check_tables(names: Sequence[str]) -> None:
+    unknown = [name for name in names if name not in TABLES]
+    if unknown:
+        raise RecordError(f"a run has no table {', '.join(unknown)}; its tables are {', '.join(TABLES)}")
+
+
+def _write_own(run: Run, name: str, path: Path, form: str) -> None:
+    with replacing(path, WHAT, partial(_is_export, name)) as beside:
+        _write(run.tables[name], beside, path, form)
+
+
+def _is_export(name: str, path: Path) -> bool:
+    """Parquet has our name in its footer; of a CSV file, the columns are those of that table."""
+    if path.suffix == ".parquet":
+        with path.open("rb") as stream:
+            if stream.read(4) != MAGIC or path.stat().st_size < 12:
+                return False
+            stream.seek(-8, os.SEEK_END)
+            length = int.from_bytes(stream.read(4), "little")
+            if not 0 < length <= path.stat().st_size - 12 or stream.read(4) != MAGIC:
+                return False
+            stream.seek(-8 - length, os.SEEK_END)
+            return MARK.encode() in stream.read(length)
+    beginning = first_bytes(path)
+    header = ",".join(column.name for column in TABLES[name].columns).encode()
+    return beginning.startswith(header) and (name != "meta" or b"fairway_version" in beginning)
+
+
+def _write(table: Table, beside: Path, path: Path, form: str) -> None:
+    target = str(beside.absolute()).replace("'", "''")
     columns = ", ".join(
         f'{_safe_text(name)} AS "{name}"' if form == CSV and kind == "VARCHAR" else f'"{name}"'
         for name, kind in table.shape.items()

@@ -8,16 +8,18 @@ within it, where it was recorded (it is all CPU time then), one for each plugin 
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import heapq
 import io
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from fairway.record.errors import CannotWriteError
+from fairway.own_file import first_bytes, replacing
 from fairway.record.run import Run
 
 __all__ = ["export_trace"]
@@ -28,28 +30,47 @@ MICROSECONDS = 1_000_000
 SCHEDULERS = 1  # process ids: the queue, then the schedulers, then the nodes
 NODES = 1000
 QUEUE = 0
+BEGINNING = '{"otherData":{"made by":"Fairway"},"displayTimeUnit":"ms","traceEvents":['
+"""By which a trace of ours is told from others."""
 
 
 def export_trace(run: Run, path: str | os.PathLike[str]) -> int:
     """Write the trace; returns the number of events in it."""
     path = Path(path)
     count = 0
-    try:
-        with _open(path) as file:
-            file.write('{"displayTimeUnit":"ms","traceEvents":[\n')
-            for event in _events(run):
-                file.write((",\n" if count else "") + json.dumps(event, separators=(",", ":")))
-                count += 1
-            file.write("\n]}\n")
-    except OSError as error:
-        raise CannotWriteError(f"cannot write {path}: {error}") from error
+    with replacing(path, "a trace", _is_trace) as beside, _open(beside, is_packed=path.suffix == ".gz") as file:
+        file.write(BEGINNING + "\n")
+        for event in _events(run):
+            file.write((",\n" if count else "") + json.dumps(event, separators=(",", ":")))
+            count += 1
+        file.write("\n]}\n")
     return count
 
 
-def _open(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return io.TextIOWrapper(gzip.GzipFile(path, "wb", mtime=0), encoding="utf-8")  # the same bytes every time
-    return path.open("w", encoding="utf-8")
+@contextlib.contextmanager
+def _open(path: Path, *, is_packed: bool) -> Iterator[IO[str]]:
+    if not is_packed:
+        with path.open("w", encoding="utf-8") as plain:
+            yield plain
+        return
+    # The same bytes every time: no time in it, and not the name under which it is written.
+    with (
+        path.open("wb") as stream,
+        gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8") as text,
+    ):
+        yield text
+
+
+def _is_trace(path: Path) -> bool:
+    mark = BEGINNING.encode()
+    if path.suffix != ".gz":
+        return first_bytes(path).startswith(mark)
+    try:
+        with gzip.open(path) as stream:
+            return stream.read(len(mark)) == mark
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        return False
 
 
 def _events(run: Run) -> Iterator[Event]:

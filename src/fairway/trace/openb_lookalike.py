@@ -15,12 +15,19 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from fairway.own_file import check_own, replacing
+
 __all__ = ["write_lookalike"]
 
 NODE_HEADER: Final = "sn,cpu_milli,memory_mib,gpu,model"
 POD_HEADER: Final = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
 )
+LABEL: Final = "lookalike.txt"
+WORDS: Final = (
+    "Made up by Fairway from a seed: these lists have the form of the openb trace, and none of its content.\n"
+)
+WHAT: Final = "a look-alike of the trace"
 DAY: Final = 86_400
 WINDOW: Final = 10 * DAY  # seconds within which the pods are created
 
@@ -91,12 +98,25 @@ def write_lookalike(
         "openb_pod_list_default.csv": [POD_HEADER, *plain],
         "openb_pod_list_gpuspec33.csv": [POD_HEADER, *particular],
     }
-    written = []
+    label = target / LABEL
+    for name in files:
+        check_own(target / name, WHAT, _is_lookalike)
+    with replacing(label, WHAT, _is_label) as beside:
+        beside.write_text(WORDS, encoding="utf-8")
     for name, lines in files.items():
-        path = target / name
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        written.append(path)
-    return written
+        with replacing(target / name, WHAT, _is_lookalike) as beside:
+            beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return [target / name for name in files]
+
+
+def _is_lookalike(path: Path) -> bool:
+    """The lists look like the trace's own, which is the point of them; a label beside them tells that they are not."""
+    label = path.with_name(LABEL)
+    return label.is_file() and _is_label(label)
+
+
+def _is_label(path: Path) -> bool:
+    return path.read_text(encoding="utf-8", errors="replace") == WORDS
 
 
 def _node_lines(num_nodes: int) -> list[str]:

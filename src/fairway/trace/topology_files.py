@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,12 +24,16 @@ from fairway.model import DecodeError
 from fairway.model.files import SUFFIXES
 from fairway.model.nesting import check_nesting
 from fairway.model.yaml_text import read_yaml
+from fairway.own_file import check_own, replacing
 from fairway.trace.text_file import Progress, read_bytes
-from fairway.trace.topology import Place, places
+from fairway.trace.topology import RACK, Place, places
+from fairway.words import visible
 
 __all__ = ["SUFFIX", "Rewritten", "rewrite_files"]
 
 SUFFIX: Final = "-hier"
+WHAT: Final = "a manifest with racks"
+HEADING: Final = "# Written by fairway topology"
 HOSTNAME: Final = "kubernetes.io/hostname"
 # PyYAML would write these without quotes, and other readers would take them for numbers.
 NUMBER_LIKE: Final = re.compile(r"[-+.]?[0-9][0-9_.eExXoO+a-fA-F-]*")
@@ -77,15 +82,19 @@ def rewrite_files(
     found = places(nodes.items(), servers_per_rack)
     by_host = {labels[HOSTNAME]: found[name] for name, labels in nodes.items() if HOSTNAME in labels}
     done = []
+    texts: list[str] = []
     for file in files:
         counts = _mark(file, found, by_host)
         target = file.path.with_name(f"{file.path.stem}{SUFFIX}{file.path.suffix}")
         if counts is None:
             notes.append(f"{file.path} has no nodes and no pods; it is left alone")
             continue
-        if write:
-            _write(target, _text(file), file.path)
         done.append(Rewritten(str(file.path), str(target), *counts))
+        texts.append(_text(file))
+        check_own(target, WHAT, partial(_is_rewritten, texts[-1]))
+    if write:
+        for one, text in zip(done, texts, strict=True):
+            _write(Path(one.path), text, Path(one.original))
     return done, notes
 
 
@@ -199,18 +208,17 @@ def _text(file: _File) -> str:
     text: str = yaml.dump_all(
         file.documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, explicit_start=True
     )
-    return text
+    return f"{HEADING} from {visible(file.path.name, one_line=True)}\n{text}"
 
 
 def _write(path: Path, text: str, original: Path) -> None:
     """All of it, or nothing, for whoever may read the original."""
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            shutil.copymode(original, temporary)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise DecodeError(f"cannot be written: {error.strerror}", source=str(path)) from error
+    with replacing(path, WHAT, partial(_is_rewritten, text)) as beside:
+        beside.write_text(text, encoding="utf-8")
+        shutil.copymode(original, beside)
+
+
+def _is_rewritten(text: str, path: Path) -> bool:
+    """YAML says in its first line who wrote it; JSON has no such line, but has our labels, or is what it is to be."""
+    data = path.read_bytes()
+    return data.startswith(HEADING.encode()) or f'"{RACK}"'.encode() in data or data == text.encode()
