@@ -13,7 +13,9 @@ from fairway.config.configuration import (
     default_configuration,
     load_configuration,
 )
-from fairway.model.scheduler_args import DefaultPreemptionArgs, Duration, NodeResourcesFitArgs
+from fairway.model.duration import Duration
+from fairway.plugins.default_preemption import DefaultPreemptionArgs
+from fairway.plugins.node_resources_fit_args import NodeResourcesFitArgs
 from tests.cycle.plugin_registry import DEFAULT_POINTS, REGISTRY
 
 DEFAULTS_FILE = Path(__file__).parent / "kubescheduler-defaults.yaml"
@@ -212,7 +214,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], str, str]] = {
     "bad-resource": (
         {"extenders": [{"managedResources": [{"name": "a.com/b/c"}]}]},
         "extenders[0].managedResources[0].name",
-        '"a.com/b/c" has a bad prefix',
+        "the prefix of 'a.com/b/c'",
     ),
     "resource-twice": (
         {"extenders": [{"managedResources": [{"name": "a.com/b"}]}, {"managedResources": [{"name": "a.com/b"}]}]},

@@ -3,29 +3,31 @@ from typing import Any
 import pytest
 
 from fairway.config.fields import Problem
-from fairway.config.plugin_args import decode_args, default_args, name_fault
+from fairway.config.plugin_args import decode_args
 from fairway.model import (
     NodeAffinity,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
     TopologySpreadConstraint,
+    label_key_problem,
 )
-from fairway.model.scheduler_args import (
-    DefaultPreemptionArgs,
-    Duration,
-    DynamicResourcesArgs,
-    InterPodAffinityArgs,
-    NodeAffinityArgs,
-    NodeResourcesBalancedAllocationArgs,
+from fairway.model.duration import Duration
+from fairway.plugins.allocation import ResourceSpec
+from fairway.plugins.default_preemption import DefaultPreemptionArgs
+from fairway.plugins.dynamic_resources import DynamicResourcesArgs
+from fairway.plugins.inter_pod_affinity import InterPodAffinityArgs
+from fairway.plugins.node_affinity_args import NodeAffinityArgs
+from fairway.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocationArgs
+from fairway.plugins.node_resources_fit_args import (
     NodeResourcesFitArgs,
-    PodTopologySpreadArgs,
     RequestedToCapacityRatio,
-    ResourceSpec,
     ScoringStrategy,
     UtilizationShapePoint,
-    VolumeBindingArgs,
 )
+from fairway.plugins.pod_topology_spread import PodTopologySpreadArgs
+from fairway.plugins.registry import REGISTRY
+from fairway.plugins.volume_binding_args import VolumeBindingArgs
 
 VERSION = "kubescheduler.config.k8s.io/v1"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -34,7 +36,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 def decode(plugin: str, args: Any) -> tuple[Any, list[Problem]]:
     problems: list[Problem] = []
-    return decode_args(plugin, args, "args", problems), problems
+    return decode_args(plugin, REGISTRY[plugin].args, args, "args", problems), problems
 
 
 def requirement(**fields: Any) -> dict[str, Any]:
@@ -132,8 +134,8 @@ GOOD: dict[str, tuple[str, Any, Any]] = {
         {"filterTimeout": "0s", "bindingTimeout": "1m30s"},
         DynamicResourcesArgs(filter_timeout=Duration(0), binding_timeout=Duration(90)),
     ),
-    "a-plugin-of-ones-own": ("Green", {"label": "power", "kind": 3}, {"label": "power", "kind": 3}),
-    "a-plugin-of-ones-own-without": ("Green", None, None),
+    "a-plugin-without-args-of-its-own": ("ImageLocality", {"label": "power", "kind": 3}, {"label": "power", "kind": 3}),
+    "a-plugin-without-args-of-its-own-without": ("ImageLocality", None, None),
 }
 
 
@@ -144,13 +146,11 @@ def test_args_are_decoded_and_completed(plugin: str, args: Any, expected: Any) -
 
 def test_args_nobody_gave_are_the_defaults() -> None:
     cpu_and_memory = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
-    assert default_args("NodeResourcesFit") == NodeResourcesFitArgs(
-        scoring_strategy=ScoringStrategy(type="LeastAllocated", resources=cpu_and_memory)
-    )
-    assert default_args("NodeResourcesBalancedAllocation") == NodeResourcesBalancedAllocationArgs(
-        resources=cpu_and_memory
-    )
-    assert default_args("TaintToleration") is None
+    fit = NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(type="LeastAllocated", resources=cpu_and_memory))
+    assert decode("NodeResourcesFit", None) == (fit, [])
+    balanced = NodeResourcesBalancedAllocationArgs(resources=cpu_and_memory)
+    assert decode("NodeResourcesBalancedAllocation", None) == (balanced, [])
+    assert decode("TaintToleration", None) == (None, [])
 
 
 SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
@@ -208,7 +208,7 @@ BAD: dict[str, tuple[str, Any, list[tuple[str, str]]]] = {
         "NodeAffinity",
         requirement(key="-zone", operator="In"),
         [
-            (f"args.addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0].key", '"-zone" is not a name'),
+            (f"args.addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0].key", "'-zone' must be"),
             (
                 f"args.addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0].values",
                 "0 values; In takes at least one",
@@ -315,9 +315,9 @@ BAD: dict[str, tuple[str, Any, list[tuple[str, str]]]] = {
         "NodeResourcesFit",
         {"ignoredResources": ["cpu", "a b"], "ignoredResourceGroups": ["a.com/x", "", "ok"]},
         [
-            ("args.ignoredResources[1]", '"a b" is not a name'),
+            ("args.ignoredResources[1]", "'a b' must be"),
             ("args.ignoredResourceGroups[0]", '"a.com/x" has a slash; a group stands before it'),
-            ("args.ignoredResourceGroups[1]", '"" is not a name'),
+            ("args.ignoredResourceGroups[1]", "must not be empty"),
         ],
     ),
     "balanced": (
@@ -346,7 +346,7 @@ BAD: dict[str, tuple[str, Any, list[tuple[str, str]]]] = {
         },
         [
             ("args.defaultConstraints[1].maxSkew", "0 is out of range; allowed: 1 or more"),
-            ("args.defaultConstraints[1].topologyKey", '"" is not a name'),
+            ("args.defaultConstraints[1].topologyKey", "must not be empty"),
             ("args.defaultConstraints[1].whenUnsatisfiable", '"" is unknown; allowed: DoNotSchedule, ScheduleAnyway'),
             ("args.defaultConstraints[1].labelSelector", "not allowed; which pods count follows from each pod's"),
             ("args.defaultConstraints[2].whenUnsatisfiable", '"Never" is unknown; allowed: DoNotSchedule, Sched'),
@@ -386,4 +386,4 @@ BAD_NAMES = ("a" * 64, "", "/x", "x/", "A.com/x", "a.com/b/c", "a-", "a\n", "\u0
 
 @pytest.mark.parametrize("name", [*GOOD_NAMES, *BAD_NAMES])
 def test_names_are_kubernetes_qualified_names(name: str) -> None:
-    assert (name_fault(name) is None) == (name in GOOD_NAMES)
+    assert (label_key_problem(name) is None) == (name in GOOD_NAMES)

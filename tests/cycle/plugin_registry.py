@@ -1,10 +1,12 @@
 """A registry with the names and extension points of kube-scheduler 1.36's default plugins, and a few of a user's.
 
-The built-in registry is not used here: what is tested is how a configuration is read, whatever the plugins do.
+The built-in registry is not used here: what is tested is how a configuration is read, whatever the plugins do; only
+what they can be told is theirs.
 """
 
 from fairway.config.configuration import PluginEntry
 from fairway.plugin import Plugin
+from fairway.plugins.registry import PLUGINS
 
 DEFAULT_POINTS = {
     "preEnqueue": ("SchedulingGates", "DynamicResources", "DefaultPreemption"),
@@ -77,6 +79,6 @@ OWN_POINTS = {
 }
 
 REGISTRY = {
-    name: PluginEntry(Plugin, frozenset(point for point, names in DEFAULT_POINTS.items() if name in names))
+    name: PluginEntry(PLUGINS[name], frozenset(point for point, names in DEFAULT_POINTS.items() if name in names))
     for name in sorted({name for names in DEFAULT_POINTS.values() for name in names})
 } | {name: PluginEntry(Plugin, frozenset(points)) for name, points in OWN_POINTS.items()}

@@ -11,12 +11,16 @@ from fairway.cycle import Profile
 from fairway.cycle.answers import Answers
 from fairway.cycle.imagined import first_refusal, fits, imagined
 from fairway.model import Pod
-from fairway.plugin import Plugin, Refusal
+from fairway.plugin import Plugin, Refusal, Shortage
 from fairway.testing import cluster, near, node, pod
 from fairway.testing.fingerprint import differences, fingerprint
 from tests.cycle.profiles import profile
 
 NODES = (node("a", cpu=2, zone="z"), node("b", cpu=2, zone="z"))
+
+
+def short_of_cpu(needed: int) -> Refusal:
+    return Refusal(("Insufficient cpu",), shortages=(Shortage("cpu", needed),))
 
 
 def answers_of(made: Profile, waiting: Pod) -> Answers:
@@ -33,7 +37,7 @@ def test_an_imagined_pod_takes_room_and_a_removed_one_gives_it() -> None:
     answers = answers_of(made_of(what), pod(cpu=1))
     before = fingerprint(what)
     with imagined(answers, 0, added=[pod("ghost", cpu=1)]):
-        assert first_refusal(answers, 0) == ("NodeResourcesFit", Refusal(("Insufficient cpu",)))
+        assert first_refusal(answers, 0) == ("NodeResourcesFit", short_of_cpu(1000))
         assert not fits(answers, 0)
         assert fits(answers, 1)  # the other node is as it was
     assert first_refusal(answers, 0) is None
@@ -56,7 +60,7 @@ def test_the_first_plugin_in_order_refuses() -> None:
             Refusal(("node(s) didn't have free ports for the requested pod ports",)),
         )
     with imagined(answers, 0, added=[pod("ghost", cpu=1)]):
-        assert first_refusal(answers, 0) == ("NodeResourcesFit", Refusal(("Insufficient cpu",)))
+        assert first_refusal(answers, 0) == ("NodeResourcesFit", short_of_cpu(2000))
 
 
 def test_plugins_that_look_further_are_told() -> None:

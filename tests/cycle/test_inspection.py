@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairway.cluster import Aspect
 from fairway.cycle import Inspection
-from fairway.plugin import Code, Locality, Refusal, Restriction
+from fairway.plugin import Code, Locality, Refusal, Restriction, Shortage
 from fairway.testing import cluster, node, pod
 from fairway.testing.fingerprint import differences, fingerprint
 from tests.cycle.profiles import pre_filtering, profile, refusing, scoring
@@ -66,7 +66,9 @@ def test_waiting_pods_are_seen() -> None:
     what.nominations.add(pod("waiting", cpu=1, priority=5), "a")
     found = profile(what, "NodeResourcesFit").inspect(pod(cpu=1))
     assert found.feasible == ["b"]
-    assert found.rejected == [("NodeResourcesFit", Refusal(("Insufficient cpu",)), ["a"])]
+    assert found.rejected == [
+        ("NodeResourcesFit", Refusal(("Insufficient cpu",), shortages=(Shortage("cpu", 1000),)), ["a"])
+    ]
 
 
 def test_looking_changes_nothing() -> None:

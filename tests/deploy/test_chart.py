@@ -11,7 +11,7 @@ import pytest
 from fairway import __version__
 from fairway.cli.run import run
 from fairway.config import Configuration, decode_configuration
-from fairway.model.scheduler_args import Duration
+from fairway.model.duration import Duration
 from fairway.plugins.registry import REGISTRY
 from tests.deploy.chart import CHART, MANIFESTS, ROOT, HelmError, ask, load, render
 

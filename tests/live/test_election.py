@@ -9,7 +9,7 @@ import pytest
 from fairway.config.config_file import LeaderElection as ElectionSettings
 from fairway.live.election import BadElectionSettings, LeaderElection, new_identity
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
-from fairway.model.scheduler_args import Duration
+from fairway.model.duration import Duration
 from tests.live.lease_server import LEASE, LeaseServer
 from tests.live.virtual_clock import VirtualClock, settle
 

@@ -12,7 +12,7 @@ from fairway.config.config_file import LeaderElection as ElectionSettings
 from fairway.live.api.clock import SystemClock
 from fairway.live.api.connection import Answer
 from fairway.live.election_thread import ElectionThread
-from fairway.model.scheduler_args import Duration
+from fairway.model.duration import Duration
 from tests.live.lease_server import LeaseServer
 
 QUICK = ElectionSettings(lease_duration=Duration(2.0), renew_deadline=Duration(0.6), retry_period=Duration(0.05))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairway.model.scheduler_args import ResourceSpec
-from fairway.plugins.allocation import shares_of
+from fairway.plugins.allocation import ResourceSpec, shares_of
+from fairway.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocationArgs
+from fairway.plugins.node_resources_fit_args import ScoringStrategy
 from fairway.testing import cluster, node
 
 GPU = "example.com/gpu"
@@ -53,3 +54,10 @@ def test_a_resource_nobody_has_gets_a_column() -> None:
     names = [f"example.com/thing-{number}" for number in range(20)]
     shares = shares_of(table, [ResourceSpec(name=name) for name in names], {})
     assert table.allocatable[0, shares.columns].tolist() == [0] * 20
+
+
+def test_empty_values_become_the_defaults_however_a_struct_is_made() -> None:
+    both = (ResourceSpec(name="cpu"), ResourceSpec(name="memory"))
+    assert ResourceSpec(name="cpu", weight=0).weight == 1
+    assert ScoringStrategy(type="MostAllocated", resources=()).resources == both
+    assert NodeResourcesBalancedAllocationArgs().resources == both

@@ -10,8 +10,7 @@ import pytest
 
 from fairway.cluster import Cluster, Nodes, Shape, TypicalPods
 from fairway.config import ConfigError
-from fairway.model.gpu_args import FGDArgs, TypicalPodArgs
-from fairway.plugins.fgd import FGD
+from fairway.plugins.fgd import FGD, FGDArgs, TypicalPodArgs
 from fairway.testing import check_plugin, cluster, pod
 from tests.cycle.profiles import profile
 from tests.plugins.gpu_world import gpu_node, gpu_pod, gpu_situations, raw_scores

@@ -10,21 +10,13 @@ import pytest
 
 from fairway.cluster import Cluster
 from fairway.model import Pod
-from fairway.model.gpu_args import (
-    BestFitArgs,
-    DotProductArgs,
-    GpuClusteringArgs,
-    PWRArgs,
-    RandomArgs,
-    WattsArgs,
-)
 from fairway.plugin import Plugin
-from fairway.plugins.best_fit import BestFit
-from fairway.plugins.dot_product import DotProduct
-from fairway.plugins.gpu_clustering import GpuClustering
+from fairway.plugins.best_fit import BestFit, BestFitArgs
+from fairway.plugins.dot_product import DotProduct, DotProductArgs
+from fairway.plugins.gpu_clustering import GpuClustering, GpuClusteringArgs
 from fairway.plugins.gpu_packing import GpuPacking
-from fairway.plugins.pwr import PWR
-from fairway.plugins.random_policy import Random
+from fairway.plugins.pwr import PWR, PWRArgs, WattsArgs
+from fairway.plugins.random_policy import Random, RandomArgs
 from fairway.testing import check_plugin, cluster, node, pod
 from tests.plugins.gpu_world import final_scores, gpu_node, gpu_pod, gpu_situations, raw_scores
 

@@ -9,8 +9,7 @@ import pytest
 from fairway.cluster import Action, Resource
 from fairway.model import Pod
 from fairway.model.device_need import GPU_RESOURCE
-from fairway.model.gpu_args import GpuShareArgs
-from fairway.plugins.gpu_share import GpuShare
+from fairway.plugins.gpu_share import GpuShare, GpuShareArgs
 from fairway.testing import check_plugin, cluster, node, pod
 from tests.plugins.gpu_world import gpu_node, gpu_pod, gpu_situations
 from tests.plugins.volume_verdicts import OK, helps, judge

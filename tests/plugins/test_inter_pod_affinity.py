@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from fairway.cluster import Action, Change, ClusterEvent, Resource
 from fairway.cluster.counters import MANY_TERMS
 from fairway.model import Node, Pod
-from fairway.model.scheduler_args import InterPodAffinityArgs
 from fairway.plugin import SKIP
-from fairway.plugins.inter_pod_affinity import InterPodAffinity
+from fairway.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from tests.plugins.naive_affinity import NOT_APART, NOT_NEAR, SHUNNED, naive_scores, naive_verdicts, placement
 from tests.plugins.topology_world import (
     HOST,

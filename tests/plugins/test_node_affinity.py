@@ -10,9 +10,9 @@ import pytest
 from fairway.cluster import Action, Cluster, Nodes, Resource
 from fairway.model import Affinity, Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod
 from fairway.model import NodeAffinity as Requirements
-from fairway.model.scheduler_args import NodeAffinityArgs
 from fairway.plugin import SKIP, Refusal, Restriction
 from fairway.plugins.node_affinity import NodeAffinity
+from fairway.plugins.node_affinity_args import NodeAffinityArgs
 from fairway.testing import cluster, node, pod
 from fairway.testing.interview import Interview
 from tests.plugins.volume_verdicts import OK, helps, verdicts, words

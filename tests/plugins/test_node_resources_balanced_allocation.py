@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from fairway.model import Node, Pod
-from fairway.model.scheduler_args import NodeResourcesBalancedAllocationArgs, ResourceSpec
-from fairway.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation, balance
+from fairway.plugins.allocation import ResourceSpec
+from fairway.plugins.node_resources_balanced_allocation import (
+    NodeResourcesBalancedAllocation,
+    NodeResourcesBalancedAllocationArgs,
+    balance,
+)
 from fairway.testing import cluster, node, pod
 from fairway.testing.interview import Interview
 

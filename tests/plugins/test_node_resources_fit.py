@@ -8,14 +8,14 @@ import pytest
 
 from fairway.cluster import Action, Cluster, Resource
 from fairway.model import Container, Node, Pod, ResourceRequirements, parse_quantity
-from fairway.model.scheduler_args import (
+from fairway.plugins.allocation import ResourceSpec
+from fairway.plugins.node_resources_fit import NodeResourcesFit
+from fairway.plugins.node_resources_fit_args import (
     NodeResourcesFitArgs,
     RequestedToCapacityRatio,
-    ResourceSpec,
     ScoringStrategy,
     UtilizationShapePoint,
 )
-from fairway.plugins.node_resources_fit import NodeResourcesFit
 from fairway.testing import cluster, node, pod
 from fairway.testing.interview import Interview
 from tests.plugins.volume_verdicts import OK, helps, judge

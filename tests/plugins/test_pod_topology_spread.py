@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from fairway.cluster import Action, Change, ClusterEvent, Resource
 from fairway.model import Node, Pod, TopologySpreadConstraint
-from fairway.model.scheduler_args import PodTopologySpreadArgs
 from fairway.plugin import SKIP, Code, Refusal
-from fairway.plugins.pod_topology_spread import PodTopologySpread
+from fairway.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from fairway.plugins.spread_constraints import SYSTEM_DEFAULTS
 from fairway.plugins.spread_filter import HardSpread
 from tests.plugins.naive_spread import UNEVEN, UNLABELLED, naive_scores, naive_verdicts

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 
+from fairway.config.plugin_args import decode_args
 from fairway.model import Pod
-from fairway.plugins.random_score import RandomScore
+from fairway.plugin import Problem
+from fairway.plugins.random_score import RandomScore, RandomScoreArgs
 from fairway.testing import cluster, node, pod
 from fairway.testing.interview import Interview
 
@@ -37,8 +38,8 @@ def test_a_score_depends_on_the_node_s_name_and_not_on_the_others() -> None:
     [
         pytest.param(pod(), None, True, id="the same pod"),
         pytest.param(pod(labels={"a": "b"}), None, True, id="other labels"),
-        pytest.param(pod(), {"seed": 0}, True, id="the seed it has anyway"),
-        pytest.param(pod(), {"seed": 1}, False, id="another seed"),
+        pytest.param(pod(), RandomScoreArgs(seed=0), True, id="the seed it has anyway"),
+        pytest.param(pod(), RandomScoreArgs(seed=1), False, id="another seed"),
         pytest.param(pod("other"), None, False, id="another pod"),
         pytest.param(pod(uid="other"), None, False, id="another uid"),
     ],
@@ -49,5 +50,6 @@ def test_who_gets_the_same_scores(other: Pod, args: Any, is_same: bool) -> None:
 
 @pytest.mark.parametrize("args", [{"sed": 1}, {"seed": "one"}], ids=["unknown field", "not a number"])
 def test_wrong_arguments_are_refused(args: Any) -> None:
-    with pytest.raises(msgspec.ValidationError):
-        RandomScore(cluster(1), args)
+    problems: list[Problem] = []
+    decode_args("RandomScore", RandomScore.Args, args, "args", problems)
+    assert [problem.path for problem in problems] == [f"args.{next(iter(args))}"]

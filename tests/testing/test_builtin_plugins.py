@@ -12,18 +12,18 @@ from fairway.model import (
     PreferredSchedulingTerm,
     TopologySpreadConstraint,
 )
-from fairway.model.gpu_args import FGDArgs, TypicalPodArgs
-from fairway.model.scheduler_args import (
-    InterPodAffinityArgs,
-    NodeAffinityArgs,
-    NodeResourcesBalancedAllocationArgs,
+from fairway.plugins.allocation import ResourceSpec
+from fairway.plugins.fgd import FGDArgs, TypicalPodArgs
+from fairway.plugins.inter_pod_affinity import InterPodAffinityArgs
+from fairway.plugins.node_affinity_args import NodeAffinityArgs
+from fairway.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocationArgs
+from fairway.plugins.node_resources_fit_args import (
     NodeResourcesFitArgs,
-    PodTopologySpreadArgs,
     RequestedToCapacityRatio,
-    ResourceSpec,
     ScoringStrategy,
     UtilizationShapePoint,
 )
+from fairway.plugins.pod_topology_spread import PodTopologySpreadArgs
 from fairway.plugins.registry import REGISTRY
 from fairway.testing import check_plugin
 

@@ -43,7 +43,7 @@ class GoDuration(click.ParamType):  # type: ignore[type-arg]  # generic for type
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Seconds."""
-        from fairway.model.scheduler_args import parse_duration
+        from fairway.model.duration import parse_duration
 
         if not isinstance(value, str):
             return value

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
 
+from fairway.model.duration import Duration
 from fairway.model.meta import Int32, Int64, Value
-from fairway.model.scheduler_args import Duration
 
 __all__ = [
     "API_VERSION",
@@ -74,7 +74,7 @@ class Plugins(Value, frozen=True, kw_only=True):
 
 
 class PluginConfig(Value, frozen=True, kw_only=True):
-    """What a plugin is told; see `fairway.model.scheduler_args` for the built-in ones."""
+    """What a plugin is told: the fields of its `Args`."""
 
     name: str
     args: Any = None

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from fairway.config.config_file import (
     API_VERSION,
     KIND,
@@ -26,11 +24,12 @@ from fairway.config.config_file import (
     Sampling,
 )
 from fairway.config.fields import ConfigError, Problem, decode_fields, kind_problems, shown
-from fairway.config.plugin_args import decode_args, default_args, name_fault
+from fairway.config.plugin_args import decode_args
 from fairway.config.plugin_entry import PluginEntry, PluginNotFoundError, Registry, resolve
 from fairway.config.plugin_sets import absence, select_plugins
 from fairway.config.text import parse_text
-from fairway.model.scheduler_args import NodeResourcesFitArgs
+from fairway.model import label_key_problem
+from fairway.plugin import PluginArgs
 
 __all__ = [
     "ConfigError",
@@ -55,7 +54,7 @@ class ProfileConfig:
     seed: int
     points: dict[str, tuple[str, ...]]  # plugin names in order, for every extension point ("preFilter", ...)
     weights: dict[str, int]  # of the plugins in points["score"]
-    args: dict[str, Any]  # what plugins are told: structs of `fairway.model.scheduler_args`, mappings for users' own
+    args: dict[str, Any]  # what plugins are told: their `Args`, or mappings where they declare none
     entries: dict[str, PluginEntry]  # how to make each enabled plugin
 
 
@@ -169,7 +168,7 @@ def _extender_problems(extenders: tuple[Extender, ...]) -> Iterator[Problem]:
             binder = binder or path
         for number, resource in enumerate(extender.managed_resources):
             at = f"{path}.managedResources[{number}].name"
-            if fault := name_fault(resource.name):
+            if fault := label_key_problem(resource.name):
                 yield Problem(at, fault)
             elif not _is_extended_resource(resource.name):
                 yield Problem(at, f"{shown(resource.name)} is not an extended resource, such as example.com/gpu")
@@ -181,7 +180,7 @@ def _extender_problems(extenders: tuple[Extender, ...]) -> Iterator[Problem]:
 def _is_extended_resource(name: str) -> bool:
     """Not one of Kubernetes' own, and fit to be counted in a quota: `v1helper.IsExtendedResourceName`."""
     own = "/" not in name or "kubernetes.io/" in name or name.startswith("requests.")
-    return not own and name_fault(f"requests.{name}") is None
+    return not own and label_key_problem(f"requests.{name}") is None
 
 
 def _profiles(
@@ -225,21 +224,20 @@ def _profile(
         at = f"{path}.pluginConfig[{index}]"
         if config.name in args:
             problems.append(Problem(f"{at}.name", f"{config.name} is configured twice"))
-        if config.name not in chosen.entries:
+        entry = chosen.entries.get(config.name)
+        if entry is None:
             try:
-                resolve(config.name, registry)
+                entry = resolve(config.name, registry)
             except PluginNotFoundError as error:
                 problems.append(Problem(f"{at}.name", absence(config.name) or str(error)))
                 continue
-        args[config.name] = decode_args(config.name, config.args, f"{at}.args", problems)
-    for plugin in chosen.entries:
-        if plugin not in args and (default := default_args(plugin)) is not None:
-            args[plugin] = default
-    # What extenders look after is not checked here: scheduler.go, buildExtenders. Their list replaces the user's.
+        args[config.name] = decode_args(config.name, entry.args, config.args, f"{at}.args", problems)
+    for plugin, entry in chosen.entries.items():
+        if plugin not in args and entry.args is not None:
+            args[plugin] = decode_args(plugin, entry.args, None, f"{path}.pluginConfig[{plugin}].args", problems)
     ignored = tuple(r.name for e in file.extenders for r in e.managed_resources if r.ignored_by_scheduler)
-    fit = args.get("NodeResourcesFit")
-    if ignored and isinstance(fit, NodeResourcesFitArgs):
-        args["NodeResourcesFit"] = msgspec.structs.replace(fit, ignored_resources=ignored)
+    if ignored:
+        args |= {plugin: told.leaving(ignored) for plugin, told in args.items() if isinstance(told, PluginArgs)}
     percentage = profile.percentage_of_nodes_to_score
     return ProfileConfig(
         scheduler_name=name,

@@ -7,28 +7,20 @@ on after the first problem, so that a person repairs a file once. Called by `con
 
 from __future__ import annotations
 
-import difflib
-import json
 import math
 import types
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from fairway.model.duration import Duration, parse_duration
+from fairway.model.field_problem import Problem, alternatives, shown
 from fairway.model.meta import Int32, Int64
-from fairway.model.scheduler_args import Duration, parse_duration
 
 __all__ = ["ConfigError", "Problem", "alternatives", "decode_fields", "kind_problems", "shown"]
 
 S = TypeVar("S", bound=msgspec.Struct)
-
-
-class Problem(NamedTuple):
-    """What is wrong, and where: a path such as `profiles[0].plugins.score.enabled[1].name`, "" for the whole."""
-
-    path: str
-    text: str
 
 
 class ConfigError(ValueError):
@@ -41,27 +33,6 @@ class ConfigError(ValueError):
 
     def __reduce__(self) -> tuple[type[ConfigError], tuple[str, tuple[Problem, ...]]]:
         return type(self), (self.source, self.problems)
-
-
-def shown(value: Any) -> str:
-    """A value as a person would find it in the file, cut to fit a message."""
-    try:
-        text = json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        text = type(value).__name__
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def alternatives(word: str, allowed: Iterable[str]) -> str:
-    """The end of a message about an unknown word: the one that was probably meant, and all that are allowed."""
-    words = list(allowed)
-    if not words:
-        return "; none is allowed here"
-    folded = {known.lower(): known for known in words}
-    close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
-    close = close or [known for known in folded if word and known.startswith(word.lower())]
-    meant = f"; did you mean {folded[close[0]]}? Allowed: " if close else "; allowed: "
-    return meant + ", ".join(words)
 
 
 def kind_problems(data: Any, api_version: str, kind: str) -> Iterator[Problem]:
@@ -91,6 +62,7 @@ LEAVES: Final[dict[Any, str]] = {
     bool: "true or false",
     bytes: "base64 text",
     float: "a number",
+    int: "an integer",
     str: "a string",
 }
 
@@ -186,7 +158,7 @@ def _described(kind: Any) -> str:
     if get_origin(kind) is Annotated and kind not in LEAVES:
         bounds = get_args(kind)[1]
         return f"an integer from {bounds.ge} to {bounds.le}"
-    return LEAVES.get(kind, "needed")
+    return LEAVES.get(kind, "a value")
 
 
 def _names(kind: type[msgspec.Struct]) -> tuple[str, ...]:

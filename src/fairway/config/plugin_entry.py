@@ -16,35 +16,26 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from fairway.config.fields import alternatives, shown
 from fairway.config.plugin_folders import FOLDERS, PluginRefusedError
-from fairway.plugin import Cluster, Plugin
+from fairway.plugin import Cluster, Plugin, overrides
+from fairway.plugin.extension_points import EXTENSION_POINTS
 
 __all__ = [
     "GROUP",
-    "METHODS",
     "NamesOnly",
     "PluginEntry",
     "PluginNotFoundError",
     "Registry",
     "implemented_points",
+    "plugin_entry",
     "resolve",
 ]
 
 GROUP: Final = "fairway.plugins"
 """The group of entry points by which an installed package offers plugins."""
-
-METHODS: Final = {
-    "preEnqueue": ("pre_enqueue",),
-    "preFilter": ("pre_filter",),
-    "filter": ("filter",),
-    "postFilter": ("post_filter",),
-    "preScore": ("pre_score",),
-    "score": ("score",),
-    "reserve": ("reserve", "unreserve"),
-    "permit": ("permit",),
-}
-"""The extension points that `fairway.plugin.Plugin` has methods for."""
 
 REFERENCE: Final = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)", re.ASCII)
 
@@ -54,6 +45,11 @@ class PluginEntry(NamedTuple):
 
     factory: Callable[[Cluster, Any], Plugin]
     points: frozenset[str]
+
+    @property
+    def args(self) -> Any:
+        """What it can be told: `Plugin.Args`, if it declares any."""
+        return getattr(self.factory, "Args", None)
 
 
 Registry = Mapping[str, PluginEntry]
@@ -71,7 +67,7 @@ class NamesOnly(Mapping[str, PluginEntry]):
 
     def __getitem__(self, name: str) -> PluginEntry:
         if name not in self._registry and (REFERENCE.fullmatch(name) or name in entry_points(group=GROUP).names):
-            return PluginEntry(_not_imported, frozenset(METHODS))
+            return PluginEntry(_not_imported, frozenset(point.name for point in EXTENSION_POINTS if point.methods))
         return self._registry[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -88,10 +84,13 @@ def _not_imported(cluster: Cluster, args: Any) -> Plugin:
 def implemented_points(kind: type[Plugin]) -> frozenset[str]:
     """The extension points whose methods the class overrides."""
     return frozenset(
-        point
-        for point, methods in METHODS.items()
-        if any(getattr(kind, method) is not getattr(Plugin, method) for method in methods)
+        point.name for point in EXTENSION_POINTS if any(overrides(kind, method) for method in point.methods)
     )
+
+
+def plugin_entry(kind: type[Plugin]) -> PluginEntry:
+    """How to make a plugin of that class; it takes part where it has methods, and where it says that the world acts."""
+    return PluginEntry(kind, implemented_points(kind) | kind.acts)
 
 
 def resolve(name: str, registry: Registry) -> PluginEntry:
@@ -152,7 +151,9 @@ def _is_plugin(value: Any) -> bool:
 def _entry(name: str, kind: Any) -> PluginEntry:
     if not _is_plugin(kind):
         raise PluginNotFoundError(f"{name} is not a plugin; it has to be a subclass of fairway.plugin.Plugin")
-    points = implemented_points(kind)
-    if not points:
+    entry = plugin_entry(kind)
+    if not entry.points:
         raise PluginNotFoundError(f"{name} overrides no method of fairway.plugin.Plugin, so it would do nothing")
-    return PluginEntry(kind, points)
+    if entry.args is not None and not (isinstance(entry.args, type) and issubclass(entry.args, msgspec.Struct)):
+        raise PluginNotFoundError(f"{name}.Args is {shown(str(entry.args))}; it has to be a struct, as a PluginArgs is")
+    return entry

@@ -14,25 +14,11 @@ from typing import Final, NamedTuple
 from fairway.config.config_file import Plugins, PluginSet
 from fairway.config.fields import Problem, alternatives, shown
 from fairway.config.plugin_entry import PluginEntry, PluginNotFoundError, Registry, resolve
+from fairway.plugin.extension_points import EXTENSION_POINTS
 
 __all__ = ["DEFAULT_PLUGINS", "POINTS", "PluginSelection", "absence", "select_plugins"]
 
-POINTS: Final = {
-    "preEnqueue": "pre_enqueue",
-    "queueSort": "queue_sort",
-    "preFilter": "pre_filter",
-    "filter": "filter",
-    "postFilter": "post_filter",
-    "preScore": "pre_score",
-    "score": "score",
-    "reserve": "reserve",
-    "permit": "permit",
-    "preBind": "pre_bind",
-    "bind": "bind",
-    "postBind": "post_bind",
-    "placementGenerate": "placement_generate",
-    "placementScore": "placement_score",
-}
+POINTS: Final = {point.name: point.field for point in EXTENSION_POINTS}
 """The extension points as the configuration writes them, and the fields of `config_file.Plugins` they are in."""
 
 DEFAULT_PLUGINS: Final = {

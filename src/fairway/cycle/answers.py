@@ -99,6 +99,10 @@ class Answers:
         self.last_failure: tuple[tuple[int, ...], Diagnosis, Preemption | None] | None = None  # see pod_cycle.refuse
         self.stopped_at: int | None = None  # index into pre_filters: the ones after it were never asked
 
+    def part_of(self, name: str) -> Part | None:
+        """The part of the filter of that name, if it takes any."""
+        return next((part for part in self.filters if part.plugin.name == name), None)
+
     # -- bringing up to date ---------------------------------------------------------------------------------------
 
     def refresh(self, lazily: bool = False) -> None:

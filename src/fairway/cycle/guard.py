@@ -17,25 +17,8 @@ from fairway.plugin import MAX_SCORE, Hint, Plugin, PostFilterResult, Refusal, W
 
 BUILT_IN = "fairway.plugins."
 NORMALIZATIONS = ("none", "default", "reverse", "own")
-METHODS = (
-    "pre_enqueue",
-    "events",
-    "pre_filter",
-    "filter",
-    "explain",
-    "may_fail",
-    "add_pod",
-    "remove_pod",
-    "post_filter",
-    "pre_score",
-    "score",
-    "normalize_scores",
-    "explain_score",
-    "reserve",
-    "unreserve",
-    "permit",
-    "unprepared",
-)
+METHODS = tuple(name for name, value in vars(Plugin).items() if callable(value) and name[0].islower())
+"""All methods of the contract."""
 
 
 class PluginError(Exception):

@@ -108,6 +108,17 @@ class Profile:
         """The plugin of that name; KeyError if the profile does not have it."""
         return self._by_name[name]
 
+    @property
+    def asked_filters(self) -> list[Plugin]:
+        """Who may refuse nodes or the pod: the filters in their order, then those that only prepare."""
+        names = dict.fromkeys(plugin.name for plugin in (*self.filters, *self.pre_filters))
+        return [self._by_name[name] for name in names]
+
+    def state_of(self, plugin: Plugin, pod_class: PodClass) -> Any:
+        """What the plugin prepared for pods of that class, as its filter gets it."""
+        part = self.answers(pod_class).part_of(plugin.name)
+        return None if part is None else part.state
+
     def hints(self) -> dict[str, Sequence[Hint]]:
         """By plugin name: the events that may help a pod it refused."""
         hints = {plugin.name: plugin.events() for plugin in self.plugins}

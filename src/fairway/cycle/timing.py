@@ -16,24 +16,11 @@ from time import thread_time
 from typing import Any, Final, NamedTuple, Protocol
 
 from fairway.plugin import Plugin
+from fairway.plugin.extension_points import EXTENSION_POINTS
 
 __all__ = ["POINTS", "PluginTimer", "PluginTimes", "Spent", "timed"]
 
-POINTS: Final = {
-    "pre_enqueue": "PreEnqueue",
-    "pre_filter": "PreFilter",
-    "add_pod": "PreFilterExtensionAddPod",
-    "remove_pod": "PreFilterExtensionRemovePod",
-    "filter": "Filter",
-    "explain": "Filter",  # kube-scheduler's filters give their reasons at once
-    "post_filter": "PostFilter",
-    "pre_score": "PreScore",
-    "score": "Score",
-    "normalize_scores": "ScoreExtensionNormalize",
-    "reserve": "Reserve",
-    "unreserve": "Unreserve",
-    "permit": "Permit",
-}
+POINTS: Final = {method: word for point in EXTENSION_POINTS for method, word in point.timed.items()}
 """A plugin's methods, and what the metrics of kube-scheduler 1.36 call the extension point (metrics/metrics.go)."""
 
 

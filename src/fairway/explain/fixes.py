@@ -15,9 +15,10 @@ import msgspec
 
 from fairway.cycle import Inspection, Profile
 from fairway.explain.controllers import Wanted
-from fairway.explain.relaxations import Relaxation, relaxations
+from fairway.explain.relaxations import relaxations
 from fairway.explain.trial import Trial
 from fairway.model import PersistentVolumeClaim, Pod, PodSpec, PriorityClass
+from fairway.plugin import Relaxation
 from fairway.words import nodes_text
 
 __all__ = ["Fix", "find_fixes", "fix_document", "fix_line"]
@@ -64,7 +65,7 @@ def fix_document(fix: Fix) -> dict[str, Any]:
 
 def _relaxed(profile: Profile, pod: Pod, inspection: Inspection) -> Iterator[Relaxation]:
     if inspection.diagnosis is not None:
-        yield from relaxations(pod, profile.classify(pod), profile.cluster, inspection.diagnosis)
+        yield from relaxations(profile, pod, inspection.diagnosis)
 
 
 def _pairs(profile: Profile, tried: list[tuple[Relaxation, Inspection]]) -> Iterator[Fix]:

@@ -14,16 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster import NodeTable, PodClass
+from fairway.cluster import Nodes, PodClass
 from fairway.cycle import Diagnosis, Profile
-from fairway.model import Node, compile_node_selector, find_untolerated_taint
-from fairway.plugin import Refusal
+from fairway.cycle.diagnosis import ABSENT
+from fairway.plugin import Plugin, Refusal, Refused
 from fairway.words import amount_texts, count_text, plugin_text
 
 __all__ = ["Group", "Step", "funnel_document", "funnel_lines", "make_funnel", "refused_rows"]
-
-SHORT = "Insufficient "
-TOO_MANY_PODS = "Too many pods"
 
 
 class Group(NamedTuple):
@@ -43,16 +40,23 @@ class Step(NamedTuple):
     num_refused: int
     num_left: int
     groups: tuple[Group, ...]  # largest first
+    umbrella: str = ""  # a word for all of them, if the plugin has one
 
     @property
     def words(self) -> str:
         """What was wrong, in one line."""
-        if self.plugin == "NodeResourcesFit" and self.groups[0].resource:
-            return f"{count_text(self.num_refused)} short: {', '.join(map(_shortage, self.groups))}"
-        if self.plugin == "TaintToleration":
-            taints = ", ".join(f"{group.words} {count_text(group.num_nodes)}" for group in self.groups)
-            return f"{count_text(self.num_refused)} tainted ({taints})"
-        return ", ".join(f"{count_text(group.num_nodes)} {group.words}" for group in self.groups)
+        short = [group for group in self.groups if group.resource]
+        others = [group for group in self.groups if not group.resource]
+        parts = []
+        if short:
+            num_short = sum(group.num_nodes for group in short)
+            parts.append(f"{count_text(num_short)} short: {', '.join(map(_shortage, short))}")
+        if others and self.umbrella:
+            each = ", ".join(f"{group.words} {count_text(group.num_nodes)}" for group in others)
+            parts.append(f"{count_text(sum(group.num_nodes for group in others))} {self.umbrella} ({each})")
+        else:
+            parts += [f"{count_text(group.num_nodes)} {group.words}" for group in others]
+        return ", ".join(parts)
 
 
 def make_funnel(profile: Profile, pod_class: PodClass, diagnosis: Diagnosis | None) -> tuple[Step, ...]:
@@ -65,7 +69,7 @@ def make_funnel(profile: Profile, pod_class: PodClass, diagnosis: Diagnosis | No
         plugin = plugin or " ".join(diagnosis.restricted_by)
         return (Step(plugin, left, 0, (Group(_plain(refusal), left),)),)
     steps: list[Step] = []
-    looked_at = int(np.count_nonzero(diagnosis.which != -2))
+    looked_at = int(np.count_nonzero(diagnosis.which != ABSENT))
     if diagnosis.elsewhere is not None and looked_at < left:
         elsewhere = left - looked_at
         left = looked_at
@@ -73,12 +77,14 @@ def make_funnel(profile: Profile, pod_class: PodClass, diagnosis: Diagnosis | No
         steps.append(Step(" ".join(diagnosis.restricted_by), elsewhere, left, (unnamed,)))
     by_plugin = refused_rows(diagnosis)
     order = [plugin.name for plugin in profile.filters]
+    words_for = {plugin.name: plugin.refused_word for plugin in profile.filters}
     for plugin in sorted(by_plugin, key=lambda name: order.index(name) if name in order else len(order)):
         refusals = by_plugin[plugin]
-        groups = _groups(plugin, pod_class, profile.cluster.nodes, refusals)
-        refused = sum(len(rows) for _, rows in refusals)
-        left -= refused
-        steps.append(Step(plugin, refused, left, tuple(sorted(groups, key=lambda group: -group.num_nodes))))
+        found = [Refused(refusal, Nodes(profile.cluster, rows)) for refusal, rows in refusals]
+        groups = sorted(_groups(profile, plugin, pod_class, found), key=lambda group: -group.num_nodes)
+        num_refused = sum(len(nodes) for _, nodes in found)
+        left -= num_refused
+        steps.append(Step(plugin, num_refused, left, tuple(groups), words_for.get(plugin, "")))
     return tuple(steps)
 
 
@@ -124,43 +130,36 @@ def funnel_document(steps: Sequence[Step]) -> list[dict[str, Any]]:
     ]
 
 
-def _groups(
-    plugin: str, pod_class: PodClass, nodes: NodeTable, refusals: Sequence[tuple[Refusal, NDArray[np.intp]]]
-) -> list[Group]:
-    if plugin == "NodeResourcesFit":
-        return _short_groups(pod_class, nodes, refusals)
-    rows = [int(row) for _, some in refusals for row in some]
-    if plugin == "NodeUnschedulable":
-        return [Group("cordoned", len(rows))]
-    judge = {"TaintToleration": _taint, "NodeAffinity": _unmet}.get(plugin)
-    if judge is not None:
-        words = Counter(judge(pod_class, nodes.objects[row] or Node()) for row in rows)
-    else:
-        words = Counter()
-        for refusal, some in refusals:
-            words[_plain(refusal)] += len(some)
-    return [Group(text, number) for text, number in words.most_common()]
+def _groups(profile: Profile, plugin: str, pod_class: PodClass, refusals: Sequence[Refused]) -> list[Group]:
+    """The nodes that one plugin refused, by what is wrong with them: first those that are short of something."""
+    asked = next((one for one in profile.asked_filters if one.name == plugin), None)
+    short = [refused for refused in refusals if refused.refusal.shortages]
+    words: Counter[str] = Counter()
+    for refusal, nodes in refusals:
+        if refusal.shortages:
+            continue
+        own = () if asked is None else asked.funnel_words(pod_class, nodes, profile.state_of(asked, pod_class))
+        words.update(own or [_plain(refusal)] * len(nodes))
+    groups = [] if asked is None else _short_groups(asked, short)
+    return [*groups, *(Group(text, number) for text, number in words.most_common())]
 
 
-def _short_groups(
-    pod_class: PodClass, nodes: NodeTable, refusals: Sequence[tuple[Refusal, NDArray[np.intp]]]
-) -> list[Group]:
+def _short_groups(plugin: Plugin, refusals: Sequence[Refused]) -> list[Group]:
     """Each node under one resource: the one that is short on most of the nodes, then the next for the rest."""
     lacking: dict[str, set[int]] = {}
-    for refusal, rows in refusals:
-        for reason in refusal.reasons:
-            resource = "pods" if reason == TOO_MANY_PODS else reason.removeprefix(SHORT)
-            lacking.setdefault(resource, set()).update(map(int, rows))
+    needed: dict[str, int] = {}
+    for refusal, nodes in refusals:
+        for shortage in refusal.shortages:
+            lacking.setdefault(shortage.resource, set()).update(nodes.numbers.tolist())
+            needed[shortage.resource] = max(shortage.needed, needed.get(shortage.resource, 0))
     groups = []
     while lacking:
         resource = max(lacking, key=lambda name: (len(lacking[name]), name))
         short = sorted(lacking.pop(resource))
         if not short:
             continue
-        column = nodes.resource_column(resource)
-        free = nodes.allocatable[short, column] - nodes.requested[short, column]
-        needed = 1 if resource == "pods" else pod_class.requests.get(resource, 0)
-        groups.append(Group(resource, len(short), resource, needed, int(free.max())))
+        supply = plugin.supply(Nodes(plugin.cluster, np.array(short, np.intp)), resource)
+        groups.append(Group(resource, len(short), resource, needed[resource], int(supply.free.max())))
         for others in lacking.values():
             others.difference_update(short)
     return groups
@@ -169,30 +168,6 @@ def _short_groups(
 def _shortage(group: Group) -> str:
     needed, free = amount_texts(group.resource, group.needed, max(group.most_free, 0))
     return f"{group.resource} {count_text(group.num_nodes)} (needs {needed}, most free {free})"
-
-
-def _taint(pod_class: PodClass, node: Node) -> str:
-    taint = find_untolerated_taint(pod_class.spec.tolerations, node.spec.taints, ("NoSchedule", "NoExecute"))
-    if taint is None:
-        return "?"
-    return f"{taint.key}={taint.value}" if taint.value else taint.key
-
-
-def _unmet(pod_class: PodClass, node: Node) -> str:
-    """The first wish of the pod about nodes that this node does not meet."""
-    spec, labels = pod_class.spec, node.metadata.labels
-    for key, value in spec.node_selector.items():
-        if labels.get(key) != value:
-            return f"not {key}={value}"
-    affinity = spec.affinity.node_affinity if spec.affinity else None
-    terms = compile_node_selector(affinity.required).terms if affinity and affinity.required else ()
-    if len(terms) == 1:
-        for wish in (*terms[0].requirements, *terms[0].fields):
-            if not wish.matches(labels | {"metadata.name": node.metadata.name}):
-                return f"not {wish}"
-    if terms:
-        return f"in none of the {len(terms)} node affinity terms"
-    return "not as the profile's added affinity wants"
 
 
 def _plain(refusal: Refusal) -> str:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from fairway.model.scheduler_args import parse_duration
+from fairway.model.duration import parse_duration
 
 __all__ = ["Schedule", "parse_schedule", "parse_zone"]
 

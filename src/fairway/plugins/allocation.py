@@ -7,14 +7,29 @@ and which of them count for this pod: an extended resource that the pod does not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import NodeTable
+from fairway.model.meta import Int64, Value
 from fairway.model.requests import is_scalar_resource
-from fairway.model.scheduler_args import ResourceSpec
+
+
+class ResourceSpec(Value, frozen=True, kw_only=True):
+    """A resource that is scored, and how much it counts; a weight of 0 means 1."""
+
+    name: str = ""
+    weight: Int64 = 1
+
+    def __post_init__(self) -> None:
+        if self.weight == 0:
+            msgspec.structs.force_setattr(self, "weight", 1)
+
+
+CPU_AND_MEMORY: Final = (ResourceSpec(name="cpu"), ResourceSpec(name="memory"))
 
 
 class Shares(NamedTuple):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster import CPU, Cluster
-from fairway.model.gpu_args import BestFitArgs
-from fairway.plugin import MAX_SCORE, Nodes, Plugin, PodClass
+from fairway.cluster import CPU
+from fairway.plugin import MAX_SCORE, Nodes, Plugin, PluginArgs, PodClass
+from fairway.plugins.argument_types import LARGEST_GPU_MILLI, LARGEST_MILLI_CPU, Positive
 
 
 class Wish(NamedTuple):
@@ -23,14 +23,19 @@ class Wish(NamedTuple):
     gpu_milli: int
 
 
+class BestFitArgs(PluginArgs, frozen=True, kw_only=True):
+    """The largest node: what is left is measured in parts of it."""
+
+    largest_milli_cpu: Positive = LARGEST_MILLI_CPU
+    largest_gpu_milli: Positive = LARGEST_GPU_MILLI
+
+
 class BestFit(Plugin):
     """The tightest node."""
 
+    Args = BestFitArgs
+    args: BestFitArgs
     normalize = "own"
-
-    def __init__(self, cluster: Cluster, args: BestFitArgs | None = None) -> None:
-        super().__init__(cluster, args)
-        self._largest = args or BestFitArgs()
 
     def pre_score(self, pod: PodClass, nodes: Nodes) -> Wish:
         """CPU and devices in thousandths."""
@@ -38,7 +43,7 @@ class BestFit(Plugin):
 
     def score(self, pod: PodClass, nodes: Nodes, state: Wish) -> NDArray[np.int64]:
         """100 where nothing would be left."""
-        table, devices, largest = nodes.table, nodes.cluster.devices, self._largest
+        table, devices, largest = nodes.table, nodes.cluster.devices, self.args
         cpu = nodes.of(table.allocatable[:, CPU]) - nodes.of(table.requested[:, CPU]) - state.milli_cpu
         gpu = nodes.of(devices.left) - state.gpu_milli
         left = cpu / largest.largest_milli_cpu * 0.5 + gpu / largest.largest_gpu_milli * 0.5

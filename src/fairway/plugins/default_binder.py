@@ -13,3 +13,4 @@ class DefaultBinder(Plugin):
     """Binds pods to nodes."""
 
     reads = Aspect(0)
+    acts = frozenset({"bind"})

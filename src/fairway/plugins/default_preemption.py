@@ -6,21 +6,23 @@ words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from fairway.model import Pod
-from fairway.model.scheduler_args import DefaultPreemptionArgs
+from fairway.model.field_problem import out_of_range
+from fairway.model.meta import Int32
 from fairway.plugin import (
     Action,
     Aspect,
     Attempt,
     Change,
-    Cluster,
     ClusterEvent,
     Code,
     Hint,
     Plugin,
+    PluginArgs,
     PostFilterResult,
+    Problem,
     Refusal,
     Resource,
 )
@@ -28,14 +30,29 @@ from fairway.plugin import (
 BUSY = Refusal(("waiting for the preemption for this pod to be finished",), Code.UNRESOLVABLE)
 
 
+class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
+    """How many nodes preemption tries at least: a share of the cluster, and not fewer than a number."""
+
+    min_candidate_nodes_percentage: Int32 = 10
+    min_candidate_nodes_absolute: Int32 = 100
+
+    def problems(self) -> Iterator[Problem]:
+        """What kube-scheduler would refuse (apis/config/validation/validation_pluginargs.go 1.36)."""
+        yield from out_of_range("minCandidateNodesPercentage", self.min_candidate_nodes_percentage, 0, 100)
+        if self.min_candidate_nodes_absolute < 0:
+            yield Problem("minCandidateNodesAbsolute", "it is negative; allowed: 0 or more")
+        if self.min_candidate_nodes_percentage == self.min_candidate_nodes_absolute == 0:
+            yield Problem(
+                "minCandidateNodesPercentage", "it is 0 and so is minCandidateNodesAbsolute; one must be more"
+            )
+
+
 class DefaultPreemption(Plugin):
     """Runs when no node fits."""
 
+    Args = DefaultPreemptionArgs
+    args: DefaultPreemptionArgs
     reads = Aspect(0)
-
-    def __init__(self, cluster: Cluster, args: DefaultPreemptionArgs | None = None) -> None:
-        super().__init__(cluster, args)
-        self._limits = args or DefaultPreemptionArgs()
 
     def pre_enqueue(self, pod: Pod) -> Refusal | None:
         """A pod whose victims are still being evicted waits for that."""
@@ -43,7 +60,7 @@ class DefaultPreemption(Plugin):
 
     def post_filter(self, attempt: Attempt) -> PostFilterResult:
         """Find the node that is cheapest to clear."""
-        result = attempt.preempt(self._limits.min_candidate_nodes_percentage, self._limits.min_candidate_nodes_absolute)
+        result = attempt.preempt(self.args.min_candidate_nodes_percentage, self.args.min_candidate_nodes_absolute)
         if result.refusal is None:
             return result
         words = ", ".join(result.refusal.reasons)

@@ -8,15 +8,15 @@ with all of the CPU (`share`) or with its part of it (`divide`), or with just th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster import CPU, Cluster
+from fairway.cluster import CPU
 from fairway.model.device_need import WHOLE_DEVICE, DeviceNeed
-from fairway.model.gpu_args import DotProductArgs
-from fairway.plugin import MAX_SCORE, Nodes, Plugin, PodClass
+from fairway.plugin import MAX_SCORE, Nodes, Plugin, PluginArgs, PodClass
+from fairway.plugins.argument_types import LARGEST_GPU_MILLI, LARGEST_MILLI_CPU, Positive
 
 Column = NDArray[np.float64]
 
@@ -29,12 +29,25 @@ class Wish(NamedTuple):
     need: DeviceNeed | None
 
 
+class DotProductArgs(PluginArgs, frozen=True, kw_only=True):
+    """How a node with several devices becomes a vector, and what amounts are divided by.
+
+    `merge`: all its devices are one. `share`: each device in use, and the idle ones together, make a vector of their
+    own with all of the CPU. `divide`: the same with the CPU divided in proportion. `extend`: every device is a
+    dimension of its own. `norm`: by the largest node, by the node itself, or by the pod.
+    """
+
+    mode: Literal["merge", "share", "divide", "extend"] = "merge"
+    norm: Literal["max", "node", "pod"] = "max"
+    largest_milli_cpu: Positive = LARGEST_MILLI_CPU
+    largest_gpu_milli: Positive = LARGEST_GPU_MILLI
+
+
 class DotProduct(Plugin):
     """The least aligned node."""
 
-    def __init__(self, cluster: Cluster, args: DotProductArgs | None = None) -> None:
-        super().__init__(cluster, args)
-        self._told = args or DotProductArgs()
+    Args = DotProductArgs
+    args: DotProductArgs
 
     def pre_score(self, pod: PodClass, nodes: Nodes) -> Wish:
         """CPU and devices in thousandths."""
@@ -42,12 +55,12 @@ class DotProduct(Plugin):
 
     def score(self, pod: PodClass, nodes: Nodes, state: Wish) -> NDArray[np.int64]:
         """100 where the vectors have nothing in common."""
-        if self._told.mode == "merge" or state.need is None:
+        if self.args.mode == "merge" or state.need is None:
             left = nodes.of(nodes.cluster.devices.left)
             product = self._product(nodes, state, self._free_cpu(nodes), left.astype(np.float64))
         else:
             product = self._best_product(nodes, state, state.need)
-        if self._told.norm == "pod":
+        if self.args.norm == "pod":
             product = np.tanh(product / 10)
         scores: NDArray[np.int64] = (MAX_SCORE * (1 - product)).astype(np.int64)
         return np.clip(scores, 0, MAX_SCORE)
@@ -66,19 +79,19 @@ class DotProduct(Plugin):
                 room = (each >= need.milli) & (each < WHOLE_DEVICE)
                 product = self._group(nodes, wish, cpu, each.astype(np.float64), left)
                 best = np.where(room, np.minimum(best, product), best)
-        together = idle * WHOLE_DEVICE if self._told.mode != "extend" else np.minimum(idle, need.count) * WHOLE_DEVICE
+        together = idle * WHOLE_DEVICE if self.args.mode != "extend" else np.minimum(idle, need.count) * WHOLE_DEVICE
         product = self._group(nodes, wish, cpu, together.astype(np.float64), left)
         best = np.where(idle >= need.count, np.minimum(best, product), best)
         return np.where(np.isinf(best), 1.0, best)
 
     def _group(self, nodes: Nodes, wish: Wish, cpu: Column, gpu: Column, left: NDArray[np.int64]) -> Column:
-        if self._told.mode == "divide":
+        if self.args.mode == "divide":
             cpu = cpu * gpu / np.maximum(left, 1)
         return self._product(nodes, wish, cpu, gpu)
 
     def _product(self, nodes: Nodes, wish: Wish, cpu: Column, gpu: Column) -> Column:
         """Half the dot product of (cpu, gpu) and the wish, each divided by the norm."""
-        told = self._told
+        told = self.args
         if told.norm == "max":
             by_cpu: Column | float = float(told.largest_milli_cpu)
             by_gpu: Column | float = float(told.largest_gpu_milli)

@@ -7,12 +7,13 @@ half-allocated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.model.duration import Duration
 from fairway.plugin import (
     SKIP,
     Action,
@@ -23,8 +24,10 @@ from fairway.plugin import (
     Hint,
     Nodes,
     Plugin,
+    PluginArgs,
     PodClass,
     PostFilterResult,
+    Problem,
     Refusal,
     Resource,
     Skip,
@@ -38,10 +41,26 @@ NOTHING_TO_DEALLOCATE = Refusal(("no new claims to deallocate",))
 NOT_FOUND = Refusal(("not found",), Code.ERROR)
 
 
+class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
+    """How long looking for devices on one node may take (0: as long as it takes), and binding may wait for them."""
+
+    filter_timeout: Duration = Duration(10)
+    binding_timeout: Duration = Duration(600)
+
+    def problems(self) -> Iterator[Problem]:
+        """What kube-scheduler would refuse (apis/config/validation/validation_pluginargs.go 1.36)."""
+        if self.filter_timeout < 0:
+            yield Problem("filterTimeout", "it is negative; allowed: 0s (no limit) or more")
+        if self.binding_timeout < 1:
+            yield Problem("bindingTimeout", "too short; allowed: 1s or more")
+
+
 class DynamicResources(Plugin):
     """Keeps the place and the words of the real one."""
 
+    Args = DynamicResourcesArgs
     reads = Aspect(0)
+    acts = frozenset({"preEnqueue", "reserve", "preBind"})
     normalize = "default"
 
     def pre_filter(self, pod: PodClass, nodes: Nodes) -> Refusal | Skip:

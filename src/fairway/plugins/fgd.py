@@ -8,17 +8,19 @@ enough left: the best of these scores is the node's, and at `reserve` the pod ge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Annotated, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Cause, Cluster, Fragmentation, Shape, TypicalPods
 from fairway.model import Pod
 from fairway.model.device_need import WHOLE_DEVICE, DeviceNeed
-from fairway.model.gpu_args import FGDArgs
-from fairway.plugin import MAX_SCORE, Nodes, Plugin, PodClass
+from fairway.model.meta import Value
+from fairway.plugin import MAX_SCORE, Nodes, Plugin, PluginArgs, PodClass, Problem
+from fairway.plugins.argument_types import NotNegative
 
 SHOWN = 5
 NO_INDEX = np.array(-1, np.intp)
@@ -49,12 +51,43 @@ class Tries(NamedTuple):
     scores: NDArray[np.int64]  # (num_tries,)
 
 
+class TypicalPodArgs(Value, frozen=True, kw_only=True):
+    """A typical pod: what it needs, and how many such pods there are, compared with the others."""
+
+    milli_cpu: NotNegative = 0
+    gpu_milli: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+    gpu_count: NotNegative = 0
+    gpu_models: tuple[str, ...] = ()
+    count: Annotated[float, msgspec.Meta(gt=0)] = 1
+
+
+class FGDArgs(PluginArgs, frozen=True, kw_only=True):
+    """The workload that fragmentation is measured against; none: the cluster's own typical pods."""
+
+    typical_pods: tuple[TypicalPodArgs, ...] = ()
+
+    def problems(self) -> Iterator[Problem]:
+        """Needs for devices that make no sense."""
+        for index, pod in enumerate(self.typical_pods):
+            path = f"typicalPods[{index}]"
+            if pod.gpu_count == 0 and (pod.gpu_milli or pod.gpu_models):
+                yield Problem(f"{path}.gpuCount", "0, although gpuMilli or gpuModels is given; allowed: 1 or more")
+            elif pod.gpu_count and not pod.gpu_milli:
+                yield Problem(f"{path}.gpuMilli", "0 with a gpuCount; allowed: 1 to 1000")
+            elif pod.gpu_count > 1 and pod.gpu_milli < 1000:
+                text = f"{pod.gpu_milli} for {pod.gpu_count} devices; only a single device can be shared, allowed: 1000"
+                yield Problem(f"{path}.gpuMilli", text)
+
+
 class FGD(Plugin):
     """The least growth of fragmentation."""
 
+    Args = FGDArgs
+    args: FGDArgs
+
     def __init__(self, cluster: Cluster, args: FGDArgs | None = None) -> None:
         super().__init__(cluster, args)
-        self._told = None if args is None or not args.typical_pods else _typical(args)
+        self._told = _typical(self.args) if self.args.typical_pods else None
 
     def typical_pods(self) -> TypicalPods:
         """Those of the arguments, or of the cluster, or what runs there when they are first needed."""

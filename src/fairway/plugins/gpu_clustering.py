@@ -10,19 +10,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster import Cluster
-from fairway.model.gpu_args import GpuClusteringArgs
-from fairway.plugin import SKIP, Nodes, Plugin, PodClass, Skip
+from fairway.plugin import SKIP, Nodes, Plugin, PluginArgs, PodClass, Skip
+from fairway.plugins.argument_types import LARGEST_GPU_MILLI, Positive
 
 STEP = 25
+
+
+class GpuClusteringArgs(PluginArgs, frozen=True, kw_only=True):
+    """The devices of the largest node, in thousandths: a node is fuller the less of that it has left."""
+
+    largest_gpu_milli: Positive = LARGEST_GPU_MILLI
 
 
 class GpuClustering(Plugin):
     """Birds of a feather."""
 
-    def __init__(self, cluster: Cluster, args: GpuClusteringArgs | None = None) -> None:
-        super().__init__(cluster, args)
-        self._largest = (args or GpuClusteringArgs()).largest_gpu_milli
+    Args = GpuClusteringArgs
+    args: GpuClusteringArgs
 
     def pre_score(self, pod: PodClass, nodes: Nodes) -> int | Skip:
         """The kind of the pod."""
@@ -30,9 +34,9 @@ class GpuClustering(Plugin):
 
     def score(self, pod: PodClass, nodes: Nodes, state: int) -> NDArray[np.int64]:
         """25 points a step, and up to 25 for what is taken already."""
-        devices = nodes.cluster.devices
+        devices, largest = nodes.cluster.devices, self.args.largest_gpu_milli
         left = nodes.of(devices.left)
-        taken = np.maximum(STEP * (self._largest - left) // self._largest, 0)
+        taken = np.maximum(STEP * (largest - left) // largest, 0)
         num_pods = nodes.of(devices.num_pods)  # (num_rows, num_kinds)
         own = num_pods[:, state]
         others = num_pods.sum(axis=1) - own

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster import Cluster
 from fairway.cluster.devices import COUNT_RESOURCES
 from fairway.model import Node, Pod
 from fairway.model.device_need import DeviceNeed, device_need, read_devices
-from fairway.model.gpu_args import GpuShareArgs
 from fairway.plugin import (
     SKIP,
     Action,
@@ -28,23 +27,29 @@ from fairway.plugin import (
     Hint,
     Nodes,
     Plugin,
+    PluginArgs,
     PodClass,
     Refusal,
     Resource,
     Skip,
 )
+from fairway.plugins.argument_types import Seed
 
 NO_DEVICES = Refusal(("node(s) had no GPU",), Code.UNRESOLVABLE)
+
+
+class GpuShareArgs(PluginArgs, frozen=True, kw_only=True):
+    """Which device of its node a share gets, where no policy chooses: with the least left, the most, or any."""
+
+    device_choice: Literal["best", "worst", "random"] = "best"
+    seed: Seed = 0
 
 
 class GpuShare(Plugin):
     """Room on devices."""
 
-    def __init__(self, cluster: Cluster, args: GpuShareArgs | None = None) -> None:
-        super().__init__(cluster, args)
-        told = args or GpuShareArgs()
-        self._choice = told.device_choice
-        self._seed = told.seed
+    Args = GpuShareArgs
+    args: GpuShareArgs
 
     # -- filter ------------------------------------------------------------------------------------------------------
 
@@ -102,17 +107,17 @@ class GpuShare(Plugin):
     def reserve(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         """The cluster has booked the best device; move a share to the one this plugin was told to choose."""
         need = pod_class.devices
-        if self._choice == "best" or need is None or not need.is_share or need.pinned:
+        if self.args.device_choice == "best" or need is None or not need.is_share or need.pinned:
             return
         uid = pod.metadata.uid
         free = self.cluster.devices.free_without(uid)
         enough = [index for index, amount in enumerate(free) if amount >= need.milli]
         if not enough:
             return
-        if self._choice == "worst":
+        if self.args.device_choice == "worst":
             chosen = max(enough, key=lambda index: (free[index], -index))
         else:
-            chosen = enough[zlib.crc32(f"{self._seed}/{pod.key}/{uid}/{row}".encode()) % len(enough)]
+            chosen = enough[zlib.crc32(f"{self.args.seed}/{pod.key}/{uid}/{row}".encode()) % len(enough)]
         self.cluster.give_devices(uid, (chosen,))
 
     # -- events ------------------------------------------------------------------------------------------------------

@@ -7,16 +7,19 @@ terms of both sides score them. Follows plugins/interpodaffinity/plugin.go of ku
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Term
 from fairway.cluster.terms import pod_terms
-from fairway.model import Pod
+from fairway.model import Pod, PodAffinity, compile_selector
+from fairway.model.field_problem import out_of_range
+from fairway.model.meta import Int32
 from fairway.plugin import (
     SKIP,
     Action,
@@ -29,10 +32,15 @@ from fairway.plugin import (
     Locality,
     Nodes,
     Plugin,
+    PluginArgs,
     PodClass,
+    Problem,
     Refusal,
+    Refused,
+    Relaxation,
     Resource,
     Skip,
+    with_spec,
 )
 from fairway.plugins.affinity_filter import RequiredAffinity
 from fairway.plugins.affinity_scoring import Preferences, PreferredAffinity, normalized
@@ -58,17 +66,30 @@ class Kept:
     has_preferences: bool  # preferred terms of its own
 
 
+class InterPodAffinityArgs(PluginArgs, frozen=True, kw_only=True):
+    """How much running pods that require the incoming one nearby count in scoring."""
+
+    hard_pod_affinity_weight: Int32 = 1
+    ignore_preferred_terms_of_existing_pods: bool = False
+
+    def problems(self) -> Iterator[Problem]:
+        """What kube-scheduler would refuse (apis/config/validation/validation_pluginargs.go 1.36)."""
+        yield from out_of_range("hardPodAffinityWeight", self.hard_pod_affinity_weight, 0, 100)
+
+
 class InterPodAffinity(Plugin):
     """Affinity and anti-affinity between pods."""
 
+    Args = InterPodAffinityArgs
+    args: InterPodAffinityArgs
     locality: ClassVar[Locality] = Locality.CLUSTER
     reads: ClassVar[Aspect] = Aspect.NODE | Aspect.PODS | Aspect.NAMESPACES
     normalize: ClassVar[Literal["none", "default", "reverse", "own"]] = "own"
 
-    def __init__(self, cluster: Cluster, args: Any = None) -> None:
+    def __init__(self, cluster: Cluster, args: InterPodAffinityArgs | None = None) -> None:
         super().__init__(cluster, args)
-        hard_weight = 1 if args is None else args.hard_pod_affinity_weight
-        self._ignores_others = args is not None and args.ignore_preferred_terms_of_existing_pods
+        hard_weight = self.args.hard_pod_affinity_weight
+        self._ignores_others = self.args.ignore_preferred_terms_of_existing_pods
         self._topologies = Topologies(cluster)
         self._repelling = Carried(cluster.counters, "anti_required")
         preferences = [
@@ -102,6 +123,22 @@ class InterPodAffinity(Plugin):
 
     def remove_pod(self, pod: PodClass, state: RequiredAffinity, other: Pod, other_class: PodClass, row: int) -> None:
         state.suppose(other_class, row, -1)
+
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
+        """Each required term of the pod's own left out in turn."""
+        affinity = pod.spec.affinity
+        if affinity is None:
+            return
+        for field, word in (("pod_affinity", "affinity"), ("pod_anti_affinity", "anti-affinity")):
+            terms: PodAffinity | None = getattr(affinity, field)
+            if terms is None:
+                continue
+            for place, term in enumerate(terms.required):
+                rest = (*terms.required[:place], *terms.required[place + 1 :])
+                fewer = msgspec.structs.replace(terms, required_during_scheduling_ignored_during_execution=rest)
+                words = f"without {word} to {compile_selector(term.label_selector)} over {term.topology_key}"
+                changed = with_spec(pod, affinity=msgspec.structs.replace(affinity, **{field: fewer}))
+                yield Relaxation(words, changed, binds_siblings=True)
 
     # -- which node ----------------------------------------------------------------------------------------------
 

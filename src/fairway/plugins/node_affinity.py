@@ -6,7 +6,7 @@ Preferred terms add their weights as the score.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,6 @@ from fairway.cluster.node_selection import (
     term_mask,
 )
 from fairway.model import Node, NodeSelector, Pod, PodSpec, PreferredSchedulingTerm
-from fairway.model.scheduler_args import NodeAffinityArgs
 from fairway.model.selector import NodeMatcher, compile_node_selector, compile_node_term
 from fairway.model.term_problems import preferred_terms_problem
 from fairway.plugin import (
@@ -35,10 +34,14 @@ from fairway.plugin import (
     Plugin,
     PodClass,
     Refusal,
+    Refused,
+    Relaxation,
     Resource,
     Restriction,
     Skip,
 )
+from fairway.plugins.node_affinity_args import NodeAffinityArgs
+from fairway.plugins.node_choices import first_unmet, wider_choices
 
 NOT_MATCHED = Refusal(("node(s) didn't match Pod's node affinity/selector",), Code.UNRESOLVABLE)
 NOT_ENFORCED = Refusal(("node(s) didn't match scheduler-enforced node affinity",), Code.UNRESOLVABLE)
@@ -54,12 +57,14 @@ class Preferences(NamedTuple):
 class NodeAffinity(Plugin):
     """Matches nodes by label and name."""
 
+    Args = NodeAffinityArgs
+    args: NodeAffinityArgs
     reads = Aspect.NODE
     normalize = "default"
 
     def __init__(self, cluster: Cluster, args: NodeAffinityArgs | None = None) -> None:
         super().__init__(cluster, args)
-        added = args.added_affinity if args is not None else None
+        added = self.args.added_affinity
         required = added.required if added is not None else None
         self._enforced: NodeMatcher | None = None if required is None else compile_node_selector(required)
         self._preferred = added.preferred if added is not None else ()
@@ -89,6 +94,14 @@ class NodeAffinity(Plugin):
             return NOT_MATCHED
         enforced = matcher_mask(nodes.cluster, self._enforced, nodes.rows)
         return [NOT_MATCHED if met else NOT_ENFORCED for met in enforced.tolist()]
+
+    def funnel_words(self, pod: PodClass, nodes: Nodes, state: Any) -> Sequence[str]:
+        """The first wish that a node does not meet."""
+        return [first_unmet(pod.spec, node) for node in nodes.objects]
+
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
+        """Other values of the labels asked for, or no such wish at all."""
+        return wider_choices(pod, [node for node in self.cluster.nodes.objects if node is not None])
 
     def pre_score(self, pod: PodClass, nodes: Nodes) -> Preferences | Refusal | Skip:
         """The weighted terms, if there are any. Those of a pod may be such that nobody can read them."""

@@ -6,15 +6,16 @@ the wildcard address collides with every address.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster.pod_class import HostPort, host_ports
 from fairway.cluster.ports import PortTable
-from fairway.model import Pod
+from fairway.model import Container, Pod
 from fairway.plugin import (
     SKIP,
     Action,
@@ -26,8 +27,11 @@ from fairway.plugin import (
     Plugin,
     PodClass,
     Refusal,
+    Refused,
+    Relaxation,
     Resource,
     Skip,
+    with_spec,
 )
 from fairway.plugins.unprepared import Unprepared
 
@@ -57,6 +61,15 @@ class NodePorts(Plugin):
         """There is one reason."""
         return REFUSAL
 
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
+        """Each host port left out in turn."""
+        spec = pod.spec
+        ports = {port.host_port for each in (*spec.containers, *spec.init_containers) for port in each.ports}
+        for number in sorted(ports - {0}):
+            containers, init_containers = _without(spec.containers, number), _without(spec.init_containers, number)
+            freed = with_spec(pod, containers=containers, init_containers=init_containers)
+            yield Relaxation(f"without host port {number}", freed)
+
     def unprepared(self, point: str, missing: str) -> Plugin:
         """Without its preparation it fails, as in kube-scheduler."""
         if point == "filter" and missing == "preFilter":
@@ -78,3 +91,11 @@ def _frees_a_port(pod: Pod, change: Change) -> bool:
     taken = PortTable()
     taken.add(0, host_ports(gone))
     return taken.conflicts(0, host_ports(pod))
+
+
+def _without(containers: Sequence[Container], number: int) -> tuple[Container, ...]:
+    """The containers, none of which wants that port of the node."""
+    return tuple(
+        msgspec.structs.replace(each, ports=tuple(port for port in each.ports if port.host_port != number))
+        for each in containers
+    )

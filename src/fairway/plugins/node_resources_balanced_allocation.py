@@ -6,13 +6,16 @@ when the pod changes nothing. Real requests count; pods that request none of the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import NodeTable
-from fairway.model.scheduler_args import NodeResourcesBalancedAllocationArgs
-from fairway.plugin import MAX_SCORE, SKIP, Cluster, Nodes, Plugin, PodClass, Skip
-from fairway.plugins.allocation import Shares, shares_of
+from fairway.model.field_problem import shown
+from fairway.plugin import MAX_SCORE, SKIP, Nodes, Plugin, PluginArgs, PodClass, Problem, Skip
+from fairway.plugins.allocation import CPU_AND_MEMORY, ResourceSpec, Shares, shares_of
 
 HALF = MAX_SCORE // 2
 ONE, TWO, HALVES = np.array(1.0), np.array(2.0), np.array(50.0)  # (): see fairway.cycle.answers on why arrays
@@ -22,16 +25,35 @@ SCORES = np.array(
 """The score for each difference that the pod makes, from -100 to 100; negative ones count from the end."""
 
 
+class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True):
+    """The resources whose utilisation should be even; none named means CPU and memory."""
+
+    resources: tuple[ResourceSpec, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.resources:
+            msgspec.structs.force_setattr(self, "resources", CPU_AND_MEMORY)
+
+    def problems(self) -> Iterator[Problem]:
+        """What kube-scheduler would refuse (apis/config/validation/validation_pluginargs.go 1.36)."""
+        names: set[str] = set()
+        for index, resource in enumerate(self.resources):
+            if resource.name in names:
+                yield Problem(f"resources[{index}].name", f"{shown(resource.name)} is listed twice")
+            names.add(resource.name)
+            if resource.weight != 1:
+                yield Problem(f"resources[{index}].weight", f"{resource.weight} is not allowed; every weight here is 1")
+
+
 class NodeResourcesBalancedAllocation(Plugin):
     """Prefers nodes whose resources fill up evenly."""
 
-    def __init__(self, cluster: Cluster, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
-        super().__init__(cluster, args)
-        self._resources = (args or NodeResourcesBalancedAllocationArgs()).resources
+    Args = NodeResourcesBalancedAllocationArgs
+    args: NodeResourcesBalancedAllocationArgs
 
     def pre_score(self, pod: PodClass, nodes: Nodes) -> Shares | Skip:
         """What the pod adds to each resource, if anything."""
-        shares = shares_of(nodes.table, self._resources, pod.requests)
+        shares = shares_of(nodes.table, self.args.resources, pod.requests)
         return shares if shares.amounts.any() else SKIP
 
     def score(self, pod: PodClass, nodes: Nodes, state: Shares) -> NDArray[np.int64]:

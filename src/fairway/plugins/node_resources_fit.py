@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from fairway.cluster import CPU, MEMORY, PODS, NodeTable
 from fairway.model import Node, Pod
 from fairway.model.requests import pod_requests
-from fairway.model.scheduler_args import NodeResourcesFitArgs, ScoringStrategy
 from fairway.plugin import (
     MAX_SCORE,
     Action,
@@ -31,8 +30,10 @@ from fairway.plugin import (
     PodClass,
     Refusal,
     Resource,
+    Shortage,
 )
 from fairway.plugins.allocation import Shares, shares_of
+from fairway.plugins.node_resources_fit_args import NodeResourcesFitArgs, ScoringStrategy
 from fairway.plugins.unprepared import Unprepared
 
 FULL, NONE, ONE = np.array(MAX_SCORE), np.array(0), np.array(1)  # (): see fairway.cycle.answers on why they are arrays
@@ -43,21 +44,23 @@ class Demand(NamedTuple):
 
     columns: NDArray[np.intp]  # (num_checked,)
     amounts: NDArray[np.int64]  # (num_checked,)
-    reasons: tuple[str, ...]  # (num_checked,)
+    shortages: tuple[Shortage, ...]  # (num_checked,)
     each: tuple[tuple[int, int], ...]  # (num_checked,): column and amount again
     arrays: tuple[tuple[int, NDArray[np.int64]], ...]  # (num_checked,): the same, each amount an array ()
-    missing: tuple[str, ...]  # the reasons for resources that no node has
+    missing: tuple[Shortage, ...]  # of resources that no node has
 
 
 class NodeResourcesFit(Plugin):
     """Requests against allocatable."""
 
+    Args = NodeResourcesFitArgs
+    args: NodeResourcesFitArgs
+
     def __init__(self, cluster: Cluster, args: NodeResourcesFitArgs | None = None) -> None:
         super().__init__(cluster, args)
-        args = args or NodeResourcesFitArgs()
-        self._ignored = frozenset(args.ignored_resources)
-        self._ignored_groups = frozenset(args.ignored_resource_groups)
-        self._strategy: ScoringStrategy = args.scoring_strategy
+        self._ignored = frozenset(self.args.ignored_resources)
+        self._ignored_groups = frozenset(self.args.ignored_resource_groups)
+        self._strategy: ScoringStrategy = self.args.scoring_strategy
         self._weights = np.array([each.weight for each in self._strategy.resources], np.int64)  # (num_scored,)
         self._total_weight = int(self._weights.sum())
         self._is_even_pair = len(self._weights) == 2 and self._weights[0] == self._weights[1]
@@ -69,11 +72,11 @@ class NodeResourcesFit(Plugin):
         names = nodes.table.resources
         kept = [index for index, column in enumerate(pod.columns) if not self._is_ignored(names[column])]
         columns, amounts = pod.columns[kept], pod.amounts[kept]
-        reasons = tuple("Too many pods" if column == PODS else f"Insufficient {names[column]}" for column in columns)
         each = tuple(zip(columns.tolist(), amounts.tolist(), strict=True))
         arrays = tuple((column, np.array(amount, np.int64)) for column, amount in each)
-        missing = tuple(f"Insufficient {name}" for name in pod.missing if not self._is_ignored(name))
-        return Demand(columns, amounts, reasons, each, arrays, missing)
+        shortages = tuple(Shortage(names[column], amount) for column, amount in each)
+        missing = tuple(Shortage(name, pod.requests[name]) for name in pod.missing if not self._is_ignored(name))
+        return Demand(columns, amounts, shortages, each, arrays, missing)
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Demand) -> NDArray[np.bool_]:
         """Nodes with enough of everything left."""
@@ -223,7 +226,9 @@ def _refusal(state: Demand, lacking: NDArray[np.bool_], never: bool) -> Refusal:
     """The words for one combination of shortages, the number of pods first."""
     order = sorted(np.flatnonzero(lacking), key=lambda index: (state.columns[index] != PODS, index))
     code = Code.UNRESOLVABLE if never or state.missing else Code.UNSCHEDULABLE
-    return Refusal((*(state.reasons[index] for index in order), *state.missing), code)
+    shortages = (*(state.shortages[index] for index in order), *state.missing)
+    reasons = ("Too many pods" if each.resource == "pods" else f"Insufficient {each.resource}" for each in shortages)
+    return Refusal(tuple(reasons), code, shortages)
 
 
 def _frees_something(pod: Pod, change: Change) -> bool:

@@ -6,13 +6,13 @@ tolerates node.kubernetes.io/unschedulable.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.model import Node, Pod, Taint
+from fairway.model import Node, Pod, Taint, Toleration
 from fairway.model.toleration import tolerates
 from fairway.plugin import (
     Action,
@@ -25,10 +25,14 @@ from fairway.plugin import (
     Plugin,
     PodClass,
     Refusal,
+    Refused,
+    Relaxation,
     Resource,
+    with_spec,
 )
 
 CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+BEARING = Toleration(key=CORDON.key, operator="Exists", effect=CORDON.effect)
 REFUSAL = Refusal(("node(s) were unschedulable",), Code.UNRESOLVABLE)
 
 
@@ -46,6 +50,17 @@ class NodeUnschedulable(Plugin):
     def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal:
         """There is one reason."""
         return REFUSAL
+
+    def funnel_words(self, pod: PodClass, nodes: Nodes, state: Any) -> Sequence[str]:
+        """One word."""
+        return ["cordoned"] * len(nodes)
+
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
+        """To tolerate the cordon is to the pod what uncordoning would be."""
+        nodes = [node for node in self.cluster.nodes.objects if node is not None]
+        cordoned = [node.metadata.name for node in nodes if node.spec.unschedulable]
+        words = f"uncordon {cordoned[0]}" if len(cordoned) == 1 else f"uncordon the {len(cordoned)} cordoned nodes"
+        yield Relaxation(words, with_spec(pod, tolerations=(*pod.spec.tolerations, BEARING)))
 
     def events(self) -> Sequence[Hint]:
         """A node that can be used now, or a toleration that the pod got."""

@@ -8,7 +8,7 @@ are not limited. Matches kube-scheduler 1.36.4 `nodevolumelimits/csi.go`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,11 @@ from fairway.plugin import (
     Plugin,
     PodClass,
     Refusal,
+    Refused,
+    Relaxation,
     Resource,
 )
+from fairway.plugins.fewer_volumes import fewer_volumes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,6 +98,10 @@ class NodeVolumeLimits(Plugin):
         in_use.refresh()
         refusals = (state.problem, state.problem_without)
         return bool(in_use.problems) or any(each is not None and each.code is Code.ERROR for each in refusals)
+
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
+        """Each volume left out in turn."""
+        return fewer_volumes(pod)
 
     def events(self) -> Sequence[Hint]:
         return (

@@ -8,14 +8,16 @@ for the pods that their services and controllers select. Follows plugins/podtopo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.model import Node, Pod
+from fairway.model import Node, Pod, TopologySpreadConstraint, label_key_problem
+from fairway.model.field_problem import alternatives, shown
 from fairway.plugin import (
     SKIP,
     Action,
@@ -28,10 +30,15 @@ from fairway.plugin import (
     Locality,
     Nodes,
     Plugin,
+    PluginArgs,
     PodClass,
+    Problem,
     Refusal,
+    Refused,
+    Relaxation,
     Resource,
     Skip,
+    with_spec,
 )
 from fairway.plugins.spread_constraints import SYSTEM_DEFAULTS, Constraint, constraints_of
 from fairway.plugins.spread_filter import HardSpread, hard_spread
@@ -61,17 +68,46 @@ class Kept:
     soft_spread: SoftSpread | None = None
 
 
+class PodTopologySpreadArgs(PluginArgs, frozen=True, kw_only=True):
+    """How pods without constraints of their own are spread: as Kubernetes sees fit (System), or by this list (List)."""
+
+    default_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    defaulting_type: Literal["System", "List"] = "System"
+
+    def problems(self) -> Iterator[Problem]:
+        """What kube-scheduler would refuse (apis/config/validation/validation_pluginargs.go 1.36)."""
+        if self.defaulting_type == "System" and self.default_constraints:
+            yield Problem("defaultingType", "System, although defaultConstraints are given; write List to use them")
+        kinds: set[tuple[str, str]] = set()
+        for index, constraint in enumerate(self.default_constraints):
+            path = f"defaultConstraints[{index}]"
+            key, action = constraint.topology_key, constraint.when_unsatisfiable
+            if constraint.max_skew <= 0:
+                yield Problem(f"{path}.maxSkew", f"{constraint.max_skew} is out of range; allowed: 1 or more")
+            if fault := label_key_problem(key):
+                yield Problem(f"{path}.topologyKey", fault)
+            if action not in (actions := ("DoNotSchedule", "ScheduleAnyway")):
+                yield Problem(f"{path}.whenUnsatisfiable", f"{shown(action)} is unknown{alternatives(action, actions)}")
+            if constraint.label_selector is not None:
+                yield Problem(f"{path}.labelSelector", "not allowed; which pods count follows from each pod's services")
+            if (key, action) in kinds:
+                yield Problem(path, f"{key} with {action} is listed twice")
+            kinds.add((key, action))
+
+
 class PodTopologySpread(Plugin):
     """Spreads pods over the values of node labels."""
 
+    Args = PodTopologySpreadArgs
+    args: PodTopologySpreadArgs
     locality: ClassVar[Locality] = Locality.CLUSTER
     reads: ClassVar[Aspect] = Aspect.NODE | Aspect.PODS | Aspect.WORKLOADS
     normalize: ClassVar[Literal["none", "default", "reverse", "own"]] = "own"
 
-    def __init__(self, cluster: Cluster, args: Any = None) -> None:
+    def __init__(self, cluster: Cluster, args: PodTopologySpreadArgs | None = None) -> None:
         super().__init__(cluster, args)
-        self._is_system_default = args is None or args.defaulting_type == "System"
-        self._defaults = SYSTEM_DEFAULTS if self._is_system_default else tuple(args.default_constraints)
+        self._is_system_default = self.args.defaulting_type == "System"
+        self._defaults = SYSTEM_DEFAULTS if self._is_system_default else self.args.default_constraints
         self._topologies = Topologies(cluster)
 
     # -- which nodes ---------------------------------------------------------------------------------------------
@@ -94,6 +130,23 @@ class PodTopologySpread(Plugin):
 
     def remove_pod(self, pod: PodClass, state: HardSpread, other: Pod, other_class: PodClass, row: int) -> None:
         state.suppose(other_class, row, -1)
+
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
+        """Each hard constraint of the pod's own, a little wider or as a wish."""
+        constraints = pod.spec.topology_spread_constraints
+        for place, hard in enumerate(constraints):
+            if hard.when_unsatisfiable != "DoNotSchedule":
+                continue
+            key, wider = hard.topology_key, hard.max_skew + 1
+            for words, changed in (
+                (f"maxSkew {hard.max_skew} → {wider} over {key}", msgspec.structs.replace(hard, max_skew=wider)),
+                (
+                    f"spread over {key} as a wish (ScheduleAnyway)",
+                    msgspec.structs.replace(hard, when_unsatisfiable="ScheduleAnyway", min_domains=None),
+                ),
+            ):
+                others = (*constraints[:place], changed, *constraints[place + 1 :])
+                yield Relaxation(words, with_spec(pod, topology_spread_constraints=others))
 
     # -- which node ----------------------------------------------------------------------------------------------
 

@@ -13,3 +13,4 @@ class PrioritySort(Plugin):
     """Orders the active queue."""
 
     reads = Aspect(0)
+    acts = frozenset({"queueSort"})

@@ -9,16 +9,18 @@ adds least, one in use if there is any; combine it with FGD by weights, and the 
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import CPU, Cluster
 from fairway.model import Pod
 from fairway.model.device_need import WHOLE_DEVICE, DeviceNeed
-from fairway.model.gpu_args import PWRArgs
-from fairway.plugin import Nodes, Plugin, PodClass
+from fairway.model.meta import Value
+from fairway.plugin import Nodes, Plugin, PluginArgs, PodClass, Problem
 from fairway.plugins.best_fit import stretched
 
 CPU_MODEL: Final = "alibabacloud.com/cpu-model"
@@ -68,14 +70,37 @@ class Wish(NamedTuple):
     need: DeviceNeed | None
 
 
+class WattsArgs(Value, frozen=True, kw_only=True):
+    """What a device draws when nobody has a part of it, and when somebody has."""
+
+    idle: Annotated[float, msgspec.Meta(ge=0)]
+    full: Annotated[float, msgspec.Meta(ge=0)]
+
+
+class PWRArgs(PluginArgs, frozen=True, kw_only=True):
+    """The power of device models, besides or instead of those that are known."""
+
+    gpu_watts: dict[str, WattsArgs] = msgspec.field(default_factory=dict)
+
+    def problems(self) -> Iterator[Problem]:
+        """A device that draws less at work than idle."""
+        for model, watts in self.gpu_watts.items():
+            if watts.full < watts.idle:
+                yield Problem(
+                    f"gpuWatts.{model}.full", f"{watts.full:g} is below idle; allowed: {watts.idle:g} or more"
+                )
+
+
 class PWR(Plugin):
     """The least growth of power."""
 
+    Args = PWRArgs
+    args: PWRArgs
     normalize = "own"
 
     def __init__(self, cluster: Cluster, args: PWRArgs | None = None) -> None:
         super().__init__(cluster, args)
-        told = (args or PWRArgs()).gpu_watts
+        told = self.args.gpu_watts
         self._gpu_watts = GPU_WATTS | {model: Watts(each.idle, each.full) for model, each in told.items()}
 
     def pre_score(self, pod: PodClass, nodes: Nodes) -> Wish:

@@ -12,21 +12,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster import PODS, Cluster
-from fairway.model.gpu_args import RandomArgs
-from fairway.plugin import MAX_SCORE, Locality, Nodes, Plugin, PodClass
+from fairway.cluster import PODS
+from fairway.plugin import MAX_SCORE, Locality, Nodes, Plugin, PluginArgs, PodClass
+from fairway.plugins.argument_types import Seed
 
 MIXER = 0x9E3779B97F4A7C15  # the golden ratio in 64 bits: neighbouring hashes end far apart
+
+
+class RandomArgs(PluginArgs, frozen=True, kw_only=True):
+    """`seed`: other seeds, other choices."""
+
+    seed: Seed = 0
 
 
 class Random(Plugin):
     """100 for one node, 0 for the others."""
 
+    Args = RandomArgs
+    args: RandomArgs
     locality = Locality.CLUSTER
-
-    def __init__(self, cluster: Cluster, args: RandomArgs | None = None) -> None:
-        super().__init__(cluster, args)
-        self._seed = (args or RandomArgs()).seed
 
     def score(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.int64]:
         """A hash of the seed, the pod and the cluster as it is."""
@@ -34,7 +38,7 @@ class Random(Plugin):
         if len(nodes):
             table = nodes.table
             requested = table.requested[: table.num_rows, : PODS + 1].sum(axis=0).tolist()
-            text = f"{self._seed} {requested} {sorted(pod.requests.items())} {pod.devices} {pod.labels}"
+            text = f"{self.args.seed} {requested} {sorted(pod.requests.items())} {pod.devices} {pod.labels}"
             mixed = zlib.crc32(text.encode()) * MIXER % 2**64
             ranks = table.name_ranks()[nodes.rows]  # by name, so that the order in which nodes came plays no part
             place = mixed * len(ranks) >> 64

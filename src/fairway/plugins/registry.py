@@ -1,8 +1,7 @@
 """The built-in plugins by name: kube-scheduler's defaults, and ours.
 
-Out: `REGISTRY`, which `fairway.config` takes to read a configuration. The extension points of a plugin are those whose
-methods it overrides, plus those that kube-scheduler's plugin of the same name has but that are acts of the world here
-(sorting the queue, binding), so that configurations naming them are accepted.
+Out: `REGISTRY`, which `fairway.config` takes to read a configuration. All that is known of a plugin is in its class;
+here it is listed, and no more.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from fairway.config.plugin_entry import PluginEntry, Registry, implemented_points
+from fairway.config.plugin_entry import Registry, plugin_entry
 from fairway.plugin import Plugin
 from fairway.plugins.best_fit import BestFit
 from fairway.plugins.default_binder import DefaultBinder
@@ -77,15 +76,4 @@ PLUGINS: Final[Mapping[str, type[Plugin]]] = {
     )
 }
 
-ACTS: Final[Mapping[str, frozenset[str]]] = {
-    "PrioritySort": frozenset({"queueSort"}),
-    "DefaultBinder": frozenset({"bind"}),
-    "VolumeBinding": frozenset({"preBind", "preScore", "score"}),
-    "DynamicResources": frozenset({"preEnqueue", "reserve", "preBind"}),
-}
-"""Extension points of kube-scheduler's plugins that Fairway's have no method for."""
-
-REGISTRY: Final[Registry] = {
-    name: PluginEntry(plugin, implemented_points(plugin) | ACTS.get(name, frozenset()))
-    for name, plugin in PLUGINS.items()
-}
+REGISTRY: Final[Registry] = {name: plugin_entry(plugin) for name, plugin in PLUGINS.items()}

@@ -5,14 +5,15 @@ NoSchedule and NoExecute refuse; each PreferNoSchedule taint that is not tolerat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster.node_selection import NO_SCHEDULE, count_untolerated, untolerated_mask
-from fairway.model import Node, Pod, Toleration
+from fairway.model import Node, Pod, Taint, Toleration
 from fairway.model.toleration import find_untolerated_taint
 from fairway.plugin import (
     Action,
@@ -25,7 +26,10 @@ from fairway.plugin import (
     Plugin,
     PodClass,
     Refusal,
+    Refused,
+    Relaxation,
     Resource,
+    with_spec,
 )
 from fairway.plugins.scheduling_gates import is_about
 from fairway.plugins.unprepared import Unprepared
@@ -38,6 +42,7 @@ class TaintToleration(Plugin):
 
     reads = Aspect.NODE
     normalize = "reverse"
+    refused_word = "tainted"
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
         """Nodes without a NoSchedule or NoExecute taint that the pod does not tolerate."""
@@ -46,6 +51,25 @@ class TaintToleration(Plugin):
     def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal:
         """kube-scheduler names no taint."""
         return REFUSAL
+
+    def funnel_words(self, pod: PodClass, nodes: Nodes, state: Any) -> Sequence[str]:
+        """The first taint that is not tolerated."""
+        taints = (_untolerated(pod.spec.tolerations, node) for node in nodes.objects)
+        return ["?" if taint is None else _text(taint) for taint in taints]
+
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
+        """A toleration for each of these taints, the most frequent first."""
+        tolerations = pod.spec.tolerations
+        taints: Counter[Taint] = Counter()
+        for node in (node for _, nodes in refused for node in nodes.objects):
+            taint = _untolerated(tolerations, node)
+            if taint is not None:
+                taints[Taint(key=taint.key, value=taint.value, effect=taint.effect)] += 1
+        for taint, _ in taints.most_common():
+            operator = "Equal" if taint.value else "Exists"
+            bearing = Toleration(key=taint.key, operator=operator, value=taint.value, effect=taint.effect)
+            words = f"tolerate {_text(taint)}:{taint.effect}"
+            yield Relaxation(words, with_spec(pod, tolerations=(*tolerations, bearing)))
 
     def pre_score(self, pod: PodClass, nodes: Nodes) -> tuple[Toleration, ...]:
         """The tolerations that can cover a PreferNoSchedule taint."""
@@ -69,9 +93,17 @@ class TaintToleration(Plugin):
         )
 
 
+def _untolerated(tolerations: Sequence[Toleration], node: Node) -> Taint | None:
+    return find_untolerated_taint(tolerations, node.spec.taints, NO_SCHEDULE)
+
+
+def _text(taint: Taint) -> str:
+    return f"{taint.key}={taint.value}" if taint.value else taint.key
+
+
 def _is_tolerated_now(pod: Pod, change: Change) -> bool:
     def refused(node: Node) -> bool:
-        return find_untolerated_taint(pod.spec.tolerations, node.spec.taints, NO_SCHEDULE) is not None
+        return _untolerated(pod.spec.tolerations, node) is not None
 
     was_refused = not isinstance(change.old, Node) or refused(change.old)
     return was_refused and isinstance(change.new, Node) and not refused(change.new)

@@ -10,7 +10,7 @@ scores.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +35,13 @@ from fairway.plugin import (
     Plugin,
     PodClass,
     Refusal,
+    Refused,
+    Relaxation,
     Resource,
 )
+from fairway.plugins.fewer_volumes import fewer_volumes
 from fairway.plugins.unprepared import Unprepared
+from fairway.plugins.volume_binding_args import VolumeBindingArgs
 from fairway.plugins.volume_matching import NO_VOLUME, allowed_mask, capacity_mask, match_claims, volume_size_limit
 
 if TYPE_CHECKING:
@@ -89,7 +93,9 @@ class Findings:
 class VolumeBinding(Plugin):
     """Refuses nodes that the pod's volumes can not reach; decides what unbound claims get."""
 
+    Args = VolumeBindingArgs
     reads = Aspect.NODE | Aspect.STORAGE
+    acts = frozenset({"preBind", "preScore", "score"})
 
     def pre_filter(self, pod: PodClass, nodes: Nodes) -> Any:
         if not pod.claims:
@@ -151,6 +157,10 @@ class VolumeBinding(Plugin):
         if point == "reserve" and missing == "filter":
             return Plugin(self.cluster)
         return Unprepared(self, "not found") if point in ("filter", "reserve") else self
+
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
+        """Each volume left out in turn."""
+        return fewer_volumes(pod)
 
     def events(self) -> Sequence[Hint]:
         changed = Action.ADD | Action.UPDATE

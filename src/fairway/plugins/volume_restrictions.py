@@ -8,7 +8,7 @@ such claims are taken is counted before filtering and adjusted as preemption tri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,11 @@ from fairway.plugin import (
     Plugin,
     PodClass,
     Refusal,
+    Refused,
+    Relaxation,
     Resource,
 )
+from fairway.plugins.fewer_volumes import fewer_volumes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,6 +99,10 @@ class VolumeRestrictions(Plugin):
     def unprepared(self, point: str, missing: str) -> Plugin:
         """Without its pre-filter it still knows which disks are taken, and fails everywhere else."""
         return DisksOnly(self.cluster, self.args) if point == "filter" else self
+
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
+        """Each volume left out in turn."""
+        return fewer_volumes(pod)
 
     def events(self) -> Sequence[Hint]:
         return (

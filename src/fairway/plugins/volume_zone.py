@@ -7,7 +7,7 @@ consumer, and keep the pod from being scheduled otherwise. Matches kube-schedule
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,8 +26,11 @@ from fairway.plugin import (
     Plugin,
     PodClass,
     Refusal,
+    Refused,
+    Relaxation,
     Resource,
 )
+from fairway.plugins.fewer_volumes import fewer_volumes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,6 +103,10 @@ class VolumeZone(Plugin):
     def unprepared(self, point: str, missing: str) -> Plugin:
         """Without its pre-filter it looks the volumes up when it filters: what refused the pod refuses nodes."""
         return LateVolumeZone(self.cluster, self.args) if point == "filter" else self
+
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
+        """Each volume left out in turn."""
+        return fewer_volumes(pod)
 
     def events(self) -> Sequence[Hint]:
         return (

@@ -17,7 +17,7 @@ from msgspec import inspect
 
 from fairway.config.fields import ConfigError, Problem, alternatives, shown
 from fairway.model import Quantity, parse_quantity
-from fairway.model.scheduler_args import Duration, parse_duration
+from fairway.model.duration import Duration, parse_duration
 from fairway.trace.annotations import parse_seconds
 
 __all__ = ["Problem", "ScenarioError", "child", "decode_struct", "read_duration", "read_value"]

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from fairway.model import Quantity
-from fairway.model.scheduler_args import Duration
+from fairway.model.duration import Duration
 from fairway.record import RecordOptions
 from fairway.record.options import Keep
 from fairway.sim.controllers import ControllerSettings

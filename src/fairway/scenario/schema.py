@@ -20,7 +20,7 @@ import msgspec
 from msgspec import inspect
 
 from fairway.model import Quantity
-from fairway.model.scheduler_args import Duration
+from fairway.model.duration import Duration
 from fairway.scenario.scenario_file import ScenarioFile
 from fairway.scenario.text import plain_values
 

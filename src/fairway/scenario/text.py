@@ -16,7 +16,7 @@ import msgspec
 import yaml
 
 from fairway.model import Quantity
-from fairway.model.scheduler_args import Duration, parse_duration
+from fairway.model.duration import Duration, parse_duration
 
 __all__ = ["default_of", "duration_text", "plain_values", "yaml_text"]
 

@@ -18,6 +18,7 @@ from fairway.cluster import Aspect, Cluster, Event, Nodes, Verb
 from fairway.cluster.pod_class import ENCODER
 from fairway.model import Pod
 from fairway.plugin import MAX_SCORE, Hint, Locality, Plugin, Refusal, Wait, overrides
+from fairway.plugin.extension_points import POINT_METHODS
 from fairway.testing.builders import node
 from fairway.testing.change_rules import check_memory, check_solitude, check_what_if, first_difference
 from fairway.testing.fingerprint import differences, fingerprint
@@ -25,8 +26,6 @@ from fairway.testing.interview import Answers, Interview
 from fairway.testing.situations import Situation, situations
 
 __all__ = ["check_plugin"]
-
-METHODS = ("pre_enqueue", "pre_filter", "filter", "post_filter", "score", "reserve", "unreserve", "permit")
 
 Make = Callable[[Cluster], Plugin]
 
@@ -73,8 +72,8 @@ def _loaded(objects: Sequence[Any]) -> Cluster:
 
 def _check_declarations(plugin: Plugin) -> None:
     name, kind = plugin.name, type(plugin)
-    if not any(overrides(plugin, method) for method in METHODS):
-        raise AssertionError(f"{name} overrides none of {', '.join(METHODS)}: it would do nothing.")
+    if not any(overrides(plugin, method) for method in POINT_METHODS):
+        raise AssertionError(f"{name} overrides none of {', '.join(POINT_METHODS)}: it would do nothing.")
     declared: tuple[tuple[str, type], ...] = (("locality", Locality), ("reads", Aspect), ("per_pod", bool))
     for attribute, expected in declared:
         if not isinstance(getattr(kind, attribute), expected):

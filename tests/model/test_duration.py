@@ -1,11 +1,6 @@
 import pytest
 
-from fairway.model.scheduler_args import (
-    NodeResourcesBalancedAllocationArgs,
-    ResourceSpec,
-    ScoringStrategy,
-    parse_duration,
-)
+from fairway.model.duration import parse_duration
 
 
 @pytest.mark.parametrize(
@@ -43,10 +38,3 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 def test_a_duration_beyond_64_bits_of_nanoseconds_is_refused() -> None:
     with pytest.raises(ValueError, match="longer than 292 years"):
         parse_duration("9223372036854775808ns")
-
-
-def test_empty_values_become_the_defaults_however_a_struct_is_made() -> None:
-    both = (ResourceSpec(name="cpu"), ResourceSpec(name="memory"))
-    assert ResourceSpec(name="cpu", weight=0).weight == 1
-    assert ScoringStrategy(type="MostAllocated", resources=()).resources == both
-    assert NodeResourcesBalancedAllocationArgs().resources == both

@@ -1,23 +1,54 @@
-"""A pod that asks for less.
+"""A pod that asks for less of what is short.
 
-In: a pod and, by resource, the amounts it may have in all (cpu in thousandths, everything else in whole units). Out:
-the pod with requests cut down to them, where they are largest first, and what it then asks for. Called by
-`relaxations`.
+In: a pod, and the refusals that say what nodes are short of. Out: `Relaxation`s: as much as the node with the most left
+has. Amounts are cpu in thousandths, everything else in whole units; requests are cut where they are largest first. This
+is what every plugin proposes that says no more about it (`Plugin.relax`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
+import numpy as np
 
+from fairway.cluster import Nodes, PodClass
 from fairway.model import Container, Pod, Quantity, ResourceRequirements, pod_requests, quantity_of
+from fairway.plugin.verdicts import Refused, Relaxation, Supply
+from fairway.words import amount_text
 
-__all__ = ["with_less"]
+__all__ = ["smaller_requests", "with_less"]
 
 ROUND: Final = {"cpu": 10, "memory": 2**20, "ephemeral-storage": 2**20}
 """Amounts are cut to whole multiples of these, so that a person would write them."""
+
+
+def smaller_requests(
+    supply: Callable[[Nodes, str], Supply], pod: Pod, pod_class: PodClass, refused: Sequence[Refused]
+) -> Iterator[Relaxation]:
+    """As much as the node with the most left has, of what is short; nodes short of the same things together."""
+    requests = pod_class.requests
+    best: dict[tuple[str, ...], dict[str, int]] = {}
+    for refusal, nodes in refused:
+        short = tuple(sorted(shortage.resource for shortage in refusal.shortages))
+        if not short or not all(requests.get(name) for name in short):
+            continue  # such as too many pods: a smaller one is still one too many
+        free = np.stack([supply(nodes, name).free for name in short], axis=1)  # (num_rows, num_short)
+        free = free[(free > 0).all(axis=1)]
+        if len(free):
+            needed = [requests[name] for name in short]
+            most = free[(free / needed).min(axis=1).argmax()]
+            best[short] = dict(zip(short, map(int, most), strict=True))
+    for amounts in best.values():
+        smaller = with_less(pod, amounts)
+        if smaller is not None:
+            changed, actual = smaller
+            words = " and ".join(
+                f"{amount_text(name, actual[name])} {name} instead of {amount_text(name, requests[name])}"
+                for name in amounts
+            )
+            yield Relaxation(f"ask for {words}", changed)
 
 
 def with_less(pod: Pod, amounts: Mapping[str, int]) -> tuple[Pod, dict[str, int]] | None:

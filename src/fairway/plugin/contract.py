@@ -1,0 +1,189 @@
+"""The contract: everything a scheduling policy may do, in one class.
+
+`Plugin` is what built-in plugins and users' own derive from. The package `fairway.plugin` says what it is about; the
+values that the methods take and return are in `verdicts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import msgspec
+import numpy as np
+
+from fairway.cluster import Action, Aspect, Cluster, ClusterEvent, Nodes, PodClass, Resource
+from fairway.model import Pod
+from fairway.plugin.smaller_requests import smaller_requests
+from fairway.plugin.verdicts import (
+    Attempt,
+    Hint,
+    Locality,
+    PostFilterResult,
+    Refusal,
+    Refused,
+    Relaxation,
+    Restriction,
+    Skip,
+    Supply,
+    Wait,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Plugin", "overrides"]
+
+
+class Plugin:
+    """A scheduling policy. Every method has a default that does nothing; a plugin takes part where it overrides one."""
+
+    name: ClassVar[str] = ""  # as in KubeSchedulerConfiguration; the class's own name when left empty
+    locality: ClassVar[Locality] = Locality.NODE
+    reads: ClassVar[Aspect] = Aspect.NODE | Aspect.PODS
+    per_pod: ClassVar[bool] = False  # True: reads what pods of a class do not share (name, uid); gives up sharing
+    annotations: ClassVar[tuple[str, ...] | None] = None
+    """The annotations of pods that it reads: their names, or with a "/" at the end all under that prefix. Pods that
+    differ in none that any plugin reads share a class. None: it may read any, so nothing is shared among such pods."""
+
+    Args: ClassVar[type[msgspec.Struct] | None] = None
+    """What it can be told: a struct, such as a `PluginArgs`. None: whatever mapping its pluginConfig entry holds."""
+
+    acts: ClassVar[frozenset[str]] = frozenset()
+    """Extension points, as configurations write them, where it may be listed though the world acts, not this class."""
+
+    def __init__(self, cluster: Cluster, args: Any = None) -> None:
+        """`cluster` is the one the profile schedules; `args` are `Args`, its defaults if nothing is said."""
+        self.cluster = cluster
+        self.args: Any = self.Args() if args is None and self.Args is not None else args
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__
+
+    # -- waiting -------------------------------------------------------------------------------------------------
+
+    def pre_enqueue(self, pod: Pod) -> Refusal | None:
+        """May the pod enter the active queue at all? A refusal gates it until one of `events` happens."""
+        return None
+
+    def events(self) -> Sequence[Hint]:
+        """Which events may help a pod that this plugin refused. The default: any event."""
+        return (Hint(ClusterEvent(Resource.ANY, Action.ALL)),)
+
+    def class_key(self, pod: Pod) -> Hashable:
+        """What tells the pod from others of the same spec, if anything does: answers are shared among equals alone.
+
+        Such as a digest of what its claim says, or a limit it was granted; made of None, numbers, text, bytes and
+        tuples. Asked before every attempt. Less is given up than with `per_pod`.
+        """
+        return None
+
+    # -- which nodes ---------------------------------------------------------------------------------------------
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> Any | Refusal | Restriction | Skip:
+        """Once before `filter`: compile what the pod wants. What it returns is handed on as `state`.
+
+        `nodes` are all nodes. A `Refusal` refuses the pod on every node, SKIP leaves this plugin out of `filter`.
+        With `Locality.NODE` the result is kept for the class; `pod.kept` is the place for counters of wider plugins.
+        """
+        return None
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
+        """A mask over `nodes`: True where the pod may run."""
+        return np.ones(len(nodes), bool)
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal | Sequence[Refusal]:
+        """Why `filter` refused these nodes: one refusal for all of them, or one each."""
+        return Refusal((f"node(s) were refused by {self.name}",))
+
+    def may_fail(self, state: Any) -> bool:
+        """May `explain` say `Code.ERROR` of some node, that it can not be judged? `filter` refuses such a node.
+
+        One of them fails the attempt, though others fit, as an error of kube-scheduler's filters does; the pod is tried
+        again after a back-off. Who never says so lets the cycle spare the question.
+        """
+        return False
+
+    def add_pod(self, pod: PodClass, state: Any, other: Pod, other_class: PodClass, row: int) -> None:
+        """What-if: `other` now runs on `row`. Only plugins that count beyond one node need to adjust `state`."""
+
+    def remove_pod(self, pod: PodClass, state: Any, other: Pod, other_class: PodClass, row: int) -> None:
+        """What-if: `other` no longer runs on `row`. The exact inverse of `add_pod`."""
+
+    def post_filter(self, attempt: Attempt) -> PostFilterResult:
+        """No node fits. Make room (preemption), or say why that does not help either."""
+        return PostFilterResult(Refusal(()))
+
+    # -- for people who ask why ----------------------------------------------------------------------------------
+
+    def supply(self, nodes: Nodes, resource: str) -> Supply:
+        """How much the nodes have of something that its refusals say is short. The default: what their status says."""
+        return Supply(nodes.allocatable(resource), nodes.requested(resource))
+
+    refused_word: ClassVar[str] = ""
+    """One word for all nodes that it refuses, in a funnel: "tainted"; what is wrong with each follows in brackets."""
+
+    def funnel_words(self, pod: PodClass, nodes: Nodes, state: Any) -> Sequence[str]:
+        """For each of the nodes that `filter` refused, in a few words, what is wrong with it; none: its reasons."""
+        return ()
+
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterable[Relaxation]:
+        """What the pod could ask for less of, given what this plugin refused. The default: less of what is short.
+
+        Whether it helps need not be known: each is tried, and proposed as a fix only if some node fits then.
+        """
+        return smaller_requests(self.supply, pod, pod_class, refused)
+
+    # -- which node ----------------------------------------------------------------------------------------------
+
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> Any | Refusal | Skip:
+        """Once before `score`, with the feasible nodes (`Locality.NODE`: all nodes, kept for the class).
+
+        With `Locality.NODE` a `Refusal` fails the attempt, if there is more than one node to choose from.
+        """
+        return None
+
+    def score(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.int64]:
+        """How good each of `nodes` is: integers, 0 to 100 after `normalize`."""
+        return np.zeros(len(nodes), np.int64)
+
+    normalize: ClassVar[Literal["none", "default", "reverse", "own"]] = "none"
+    """How raw scores become 0..100 over the feasible nodes: not at all; as kube-scheduler's DefaultNormalizeScore
+    (100 × score / highest), or its reverse (100 minus that); or by this plugin's `normalize_scores`."""
+
+    def normalize_scores(self, pod: PodClass, nodes: Nodes, state: Any, scores: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Final scores of the feasible nodes from their raw ones, for `normalize = "own"`."""
+        return scores
+
+    def explain_score(self, pod: PodClass, nodes: Nodes, state: Any) -> Sequence[Sequence[str]]:
+        """What lies behind `score`, for people who ask: for each of `nodes` some lines, or none. Decides nothing."""
+        return [()] * len(nodes)
+
+    # -- after the choice ----------------------------------------------------------------------------------------
+
+    def reserve(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal | None:
+        """The pod was put on `row` (assumed, not yet bound): take what else it needs. A refusal undoes the choice."""
+        return None
+
+    def unreserve(self, pod: Pod, pod_class: PodClass, row: int) -> None:
+        """Give back what `reserve` took; also called when `reserve` never ran."""
+
+    def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal | Wait | None:
+        """Last word before binding: go, refuse, or wait."""
+        return None
+
+    # -- in part -------------------------------------------------------------------------------------------------
+
+    def unprepared(self, point: str, missing: str) -> Plugin:
+        """Who takes this plugin's part at `point` where a configuration leaves out `missing`, a point before it.
+
+        Both are named as the configuration does. The default: the plugin itself, and it is prepared all the same.
+        """
+        return self
+
+
+def overrides(plugin: Plugin | type[Plugin], method: str) -> bool:
+    """Does this plugin have that method itself?"""
+    kind = plugin if isinstance(plugin, type) else type(plugin)
+    return getattr(kind, method) is not getattr(Plugin, method)

@@ -1,0 +1,188 @@
+"""What plugins answer: refusals and what they are for want of, waits, hints, candidates, and ways to ask for less.
+
+Values alone, which the methods of `Plugin` take and return.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import Change, ClusterEvent, Nodes, PodClass
+from fairway.model import Pod
+
+if TYPE_CHECKING:
+    from fairway.plugin.contract import Plugin
+
+__all__ = [
+    "MAX_SCORE",
+    "SKIP",
+    "Attempt",
+    "Candidate",
+    "Code",
+    "Hint",
+    "Locality",
+    "PostFilterResult",
+    "Refusal",
+    "Refused",
+    "Relaxation",
+    "Restriction",
+    "Shortage",
+    "Skip",
+    "Supply",
+    "Wait",
+    "with_spec",
+]
+
+MAX_SCORE: Final = 100
+"""Scores, after normalisation, lie between 0 and this."""
+
+
+class Code(enum.Enum):
+    """What a refusal means for what happens next, with kube-scheduler's words for it."""
+
+    UNSCHEDULABLE = "Unschedulable"  # removing pods (preemption) may help
+    UNRESOLVABLE = "UnschedulableAndUnresolvable"  # it can not
+    ERROR = "Error"  # something is broken; the pod is retried after a back-off
+    PENDING = "Pending"  # the plugin itself will say when to try again
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """Of something that pods use up: how much the pod needs, which is more than is left.
+
+    How much each node has, and how much of it is taken, `Plugin.supply` says when somebody wants to know.
+    """
+
+    resource: str
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A no, with the words that a person reads.
+
+    Where it is for want of something that can be counted, `shortages` says of what: then the funnel shows how much is
+    needed and the most that any node has left, and smaller requests are proposed as a fix.
+    """
+
+    reasons: tuple[str, ...]
+    code: Code = Code.UNSCHEDULABLE
+    shortages: tuple[Shortage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """How much of a resource some nodes have, and how much of it is taken."""
+
+    capacity: NDArray[np.int64]  # (num_rows,)
+    used: NDArray[np.int64]  # (num_rows,)
+
+    @property
+    def free(self) -> NDArray[np.int64]:  # (num_rows,)
+        """What is left; less than nothing where more is taken than there is."""
+        return self.capacity - self.used
+
+
+class Refused(NamedTuple):
+    """A refusal that a plugin gave, and the nodes it was for; none where `pre_filter` refused the pod outright."""
+
+    refusal: Refusal
+    nodes: Nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """A demand given up, in the user's words, and the pod without it."""
+
+    words: str
+    pod: Pod
+    binds_siblings: bool = False  # a demand that pods of the same controller make of each other
+
+
+def with_spec(pod: Pod, **changes: Any) -> Pod:
+    """The pod with other values in these fields of its spec."""
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, **changes))
+
+
+class Skip(enum.Enum):
+    """What `pre_filter` and `pre_score` return when the plugin has nothing to say about this pod."""
+
+    SKIP = enum.auto()
+
+
+SKIP: Final = Skip.SKIP
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """What `pre_filter` returns to confine a pod to a few nodes by name; `state` reaches `filter` as usual."""
+
+    names: frozenset[str]
+    state: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What `permit` returns to hold a decided pod back, at most so long, before it is bound."""
+
+    timeout_seconds: float
+
+
+class Locality(enum.Enum):
+    """How far a plugin looks when it judges one node."""
+
+    NODE = "node"  # at that node's own row alone: answers are cached per row
+    CLUSTER = "cluster"  # at other nodes too: asked about every node in every cycle in which something it reads changed
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """An event that may make a pod refused by this plugin schedulable.
+
+    `helps(pod, change)` looks at the pod and the old and new object; None means any such event may help.
+    """
+
+    event: ClusterEvent
+    helps: Callable[[Pod, Change], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node that would have room if these pods, most important first, were gone."""
+
+    row: int
+    victims: tuple[Pod, ...]
+    pdb_violations: int
+
+
+@dataclass(frozen=True, slots=True)
+class PostFilterResult:
+    """What `post_filter` achieved: a candidate to clear for the pod, or a refusal whose words join the message."""
+
+    refusal: Refusal | None
+    chosen: Candidate | None = None
+    candidates: tuple[Candidate, ...] = ()  # every node where clearing would have helped
+    clear_nomination: bool = False  # the pod's own nominated node no longer makes sense
+
+
+class Attempt(Protocol):
+    """The failed attempt, as `post_filter` sees it (`fairway.cycle` provides it)."""
+
+    pod: Pod
+    pod_class: PodClass
+
+    def codes(self) -> Sequence[Code | None]:
+        """Per row of the cluster: the code of the refusal; None where there was none."""
+
+    def state_of(self, plugin: Plugin) -> Any:
+        """What that plugin's `pre_filter` returned in this attempt; KeyError when it never got so far."""
+
+    def preempt(self, min_candidates_percentage: int, min_candidates_absolute: int) -> PostFilterResult:
+        """Look for nodes that would fit without some less important pods, and choose the best."""
