@@ -23,6 +23,7 @@ import numpy as np
 
 from fairway.cluster import Action, Aspect, Change, Cluster, ClusterEvent, Nodes, PodClass, Resource
 from fairway.model import Node, Pod
+from fairway.model.writes import Create, Patch, Write, patch_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,18 +39,23 @@ __all__ = [
     "Cluster",
     "ClusterEvent",
     "Code",
+    "Create",
     "Hint",
     "Locality",
     "Nodes",
+    "Patch",
     "Plugin",
     "PodClass",
     "PostFilterResult",
+    "Preparation",
     "Refusal",
     "Resource",
     "Restriction",
     "Skip",
     "Wait",
+    "Write",
     "overrides",
+    "patch_of",
     "per_node",
 ]
 
@@ -96,6 +102,22 @@ class Wait:
     """What `permit` returns to hold a decided pod back, at most so long, before it is bound."""
 
     timeout_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What `pre_bind` returns: what is to be written, in this order, and then to be waited for, before the binding.
+
+    Plugins know no API client: the world, real or simulated, writes. `until` is asked after that, and again whenever
+    one of the objects in `about` changes: True lets the pod go, False waits on, a Refusal gives it back to the queue.
+    It gets the resource versions that the writes led to, to tell whether `cluster` shows them already.
+    """
+
+    writes: tuple[Write, ...] = ()
+    until: Callable[[Sequence[int]], bool | Refusal] | None = None  # None: nothing but the writing
+    timeout_seconds: float = 600.0
+    about: frozenset[str] = frozenset()  # such as "Pod default/web-0", "Node n1"; empty: asked at every event
+    doing: str = ""  # what is waited for, in the words about a time-out
 
 
 class Locality(enum.Enum):
@@ -246,6 +268,13 @@ class Plugin:
 
     def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal | Wait | None:
         """Last word before binding: go, refuse, or wait."""
+        return None
+
+    def pre_bind(self, pod: Pod, pod_class: PodClass, row: int) -> Preparation | Refusal | None:
+        """The pod may go; what has to be written, and to have happened, before it is bound? A refusal undoes all.
+
+        Asked again when its turn comes, if plugins before it had something to do; None then leaves it as it was.
+        """
         return None
 
     # -- in part -------------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ METHODS: Final = {
     "score": ("score",),
     "reserve": ("reserve", "unreserve"),
     "permit": ("permit",),
+    "preBind": ("pre_bind",),
 }
 """The extension points that `fairway.plugin.Plugin` has methods for."""
 

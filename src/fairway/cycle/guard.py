@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairway.plugin import MAX_SCORE, Hint, Plugin, PostFilterResult, Refusal, Wait
+from fairway.plugin import MAX_SCORE, Hint, Plugin, PostFilterResult, Preparation, Refusal, Wait
 
 BUILT_IN = "fairway.plugins."
 NORMALIZATIONS = ("none", "default", "reverse", "own")
@@ -34,6 +34,7 @@ METHODS = (
     "reserve",
     "unreserve",
     "permit",
+    "pre_bind",
     "unprepared",
 )
 
@@ -179,4 +180,5 @@ CHECKS: dict[str, Callable[..., Any]] = {
     "explain_score": _checked_lines,
     "reserve": _checked_answer("reserve", Refusal, type(None)),
     "permit": _checked_answer("permit", Refusal, Wait, type(None)),
+    "pre_bind": _checked_answer("pre_bind", Preparation, Refusal, type(None)),
 }

@@ -33,6 +33,7 @@ POINTS: Final = {
     "reserve": "Reserve",
     "unreserve": "Unreserve",
     "permit": "Permit",
+    "pre_bind": "PreBind",
 }
 """A plugin's methods, and what the metrics of kube-scheduler 1.36 call the extension point (metrics/metrics.go)."""
 

@@ -80,7 +80,7 @@ PLUGINS: Final[Mapping[str, type[Plugin]]] = {
 ACTS: Final[Mapping[str, frozenset[str]]] = {
     "PrioritySort": frozenset({"queueSort"}),
     "DefaultBinder": frozenset({"bind"}),
-    "VolumeBinding": frozenset({"preBind", "preScore", "score"}),
+    "VolumeBinding": frozenset({"preScore", "score"}),
     "DynamicResources": frozenset({"preEnqueue", "reserve", "preBind"}),
 }
 """Extension points of kube-scheduler's plugins that Fairway's have no method for."""
