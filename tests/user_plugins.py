@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from fairway.cluster import PodClass
 from fairway.model import Pod
-from fairway.plugin import Code, Plugin, Preparation, Refusal, patch_of
+from fairway.plugin import Code, Plugin, Preparation, Refusal, Waiting, patch_of
 
-__all__ = ["LICENSED", "Licence", "Mark"]
+__all__ = ["LICENSED", "ByRank", "Licence", "Mark", "Uneven"]
 
 LICENSED = "example.com/licence"
+
+
+class ByRank(Plugin):
+    """Sorts the queue by a label: ranks in numbers, the lowest first; then the longest waiting."""
+
+    def queue_sort(self, waiting: Waiting) -> tuple[int, float]:
+        return int(waiting.pod.metadata.labels["rank"]), waiting.timestamp
+
+
+class Uneven(Plugin):
+    """Sorts the queue by keys that can not be compared with each other."""
+
+    def queue_sort(self, waiting: Waiting) -> Any:
+        rank = waiting.pod.metadata.labels.get("rank", "")
+        return (int(rank),) if rank.isdigit() else rank
 
 
 class Mark(Plugin):

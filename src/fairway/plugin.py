@@ -53,6 +53,7 @@ __all__ = [
     "Restriction",
     "Skip",
     "Wait",
+    "Waiting",
     "Write",
     "overrides",
     "patch_of",
@@ -157,6 +158,15 @@ class PostFilterResult:
     clear_nomination: bool = False  # the pod's own nominated node no longer makes sense
 
 
+class Waiting(Protocol):
+    """A pod in the queue, as `queue_sort` sees it. Times are seconds of the scheduler's clock."""
+
+    pod: Pod
+    timestamp: float  # when it came, or came back after an attempt
+    attempts: int  # how often it was tried
+    initial_attempt_timestamp: float | None  # when it was first ready
+
+
 class Attempt(Protocol):
     """The failed attempt, as `post_filter` sees it (`fairway.cycle` provides it)."""
 
@@ -195,6 +205,13 @@ class Plugin:
     def pre_enqueue(self, pod: Pod) -> Refusal | None:
         """May the pod enter the active queue at all? A refusal gates it until one of `events` happens."""
         return None
+
+    def queue_sort(self, waiting: Waiting) -> tuple[Any, ...]:
+        """The pod's turn: of the pods that are ready, the one with the smallest key is tried next.
+
+        A key is a tuple of numbers and texts, alike for all pods. One plugin sorts the queue that all profiles share.
+        """
+        return ()
 
     def events(self) -> Sequence[Hint]:
         """Which events may help a pod that this plugin refused. The default: any event."""

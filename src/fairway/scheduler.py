@@ -21,6 +21,7 @@ from fairway.cluster import Action, Change, Cluster, ClusterEvent, Event, Resour
 from fairway.config import Configuration
 from fairway.cycle import Decision, Hold, Outcome, PluginTimer, Profile, Stop
 from fairway.cycle.extender import Extender
+from fairway.cycle.guard import queue_order
 from fairway.cycle.placing import fail_at, make_room, settle
 from fairway.cycle.pre_bind import PreBind
 from fairway.cycle.sampling import TieBreak
@@ -89,9 +90,12 @@ class Scheduler:
             )
             for profile in configuration.profiles
         }
+        order = queue_order(next(iter(self.profiles.values())).queue_sort)  # which they share
         self.queue = SchedulingQueue(
             {
-                name: QueueRules({plugin.name: plugin.pre_enqueue for plugin in profile.pre_enqueues}, profile.hints())
+                name: QueueRules(
+                    {plugin.name: plugin.pre_enqueue for plugin in profile.pre_enqueues}, profile.hints(), order
+                )
                 for name, profile in self.profiles.items()
             },
             world,

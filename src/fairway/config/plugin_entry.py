@@ -36,6 +36,7 @@ GROUP: Final = "fairway.plugins"
 
 METHODS: Final = {
     "preEnqueue": ("pre_enqueue",),
+    "queueSort": ("queue_sort",),
     "preFilter": ("pre_filter",),
     "filter": ("filter",),
     "postFilter": ("post_filter",),
@@ -55,6 +56,7 @@ class PluginEntry(NamedTuple):
 
     factory: Callable[[Cluster, Any], Plugin]
     points: frozenset[str]
+    is_imported: bool = True  # False: it was only read about, and `points` is a guess
 
 
 Registry = Mapping[str, PluginEntry]
@@ -72,7 +74,8 @@ class NamesOnly(Mapping[str, PluginEntry]):
 
     def __getitem__(self, name: str) -> PluginEntry:
         if name not in self._registry and (REFERENCE.fullmatch(name) or name in entry_points(group=GROUP).names):
-            return PluginEntry(_not_imported, frozenset(METHODS))
+            # Nearly all plugins leave the order of the queue alone, of which there is only one.
+            return PluginEntry(_not_imported, frozenset(METHODS) - {"queueSort"}, is_imported=False)
         return self._registry[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -94,7 +94,8 @@ class Profile:
         self.reserves = [p for p in reserves if overrides(p, "reserve") or overrides(p, "unreserve")]
         self.permits = at("permit")
         self.pre_binds = at("preBind")
-        self.queue_sort = next(iter(points.get("queueSort", ())), "")
+        sorters = at("queueSort")
+        self.queue_sort = sorters[0] if sorters else Plugin(cluster)
         used = [*self.pre_enqueues, *self.pre_filters, *self.filters, *self.post_filters, *self.scores]
         self.plugins: list[Plugin] = list(
             dict.fromkeys([*used, *self.pre_scores, *self.reserves, *self.permits, *self.pre_binds])

@@ -2,7 +2,7 @@
 
 Out: `REGISTRY`, which `fairway.config` takes to read a configuration. The extension points of a plugin are those whose
 methods it overrides, plus those that kube-scheduler's plugin of the same name has but that are acts of the world here
-(sorting the queue, binding), so that configurations naming them are accepted.
+(binding), so that configurations naming them are accepted.
 """
 
 from __future__ import annotations
@@ -78,7 +78,6 @@ PLUGINS: Final[Mapping[str, type[Plugin]]] = {
 }
 
 ACTS: Final[Mapping[str, frozenset[str]]] = {
-    "PrioritySort": frozenset({"queueSort"}),
     "DefaultBinder": frozenset({"bind"}),
     "VolumeBinding": frozenset({"preScore", "score"}),
     "DynamicResources": frozenset({"preEnqueue", "reserve", "preBind"}),

@@ -26,7 +26,18 @@ from fairway.testing.situations import Situation, situations
 
 __all__ = ["check_plugin"]
 
-METHODS = ("pre_enqueue", "pre_filter", "filter", "post_filter", "score", "reserve", "unreserve", "permit", "pre_bind")
+METHODS = (
+    "pre_enqueue",
+    "queue_sort",
+    "pre_filter",
+    "filter",
+    "post_filter",
+    "score",
+    "reserve",
+    "unreserve",
+    "permit",
+    "pre_bind",
+)
 
 Make = Callable[[Cluster], Plugin]
 
