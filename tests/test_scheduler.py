@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from fairway.cluster import Event, PodClass, Verb
 from fairway.config import decode_configuration, default_configuration
 from fairway.config.plugin_entry import PluginEntry, implemented_points
 from fairway.cycle import Decision, Outcome
+from fairway.cycle.pre_bind import PreBind
 from fairway.model import ContainerStatus, Node, Pod, PodCondition, ResourceRequirements, parse_quantity
 from fairway.plugin import Plugin, Refusal, Wait
 from fairway.plugins.registry import REGISTRY
@@ -31,7 +33,7 @@ class SmallWorld(FakeClock):
         self.evictions: list[tuple[str, str]] = []
         self.reports: list[str] = []
 
-    def bind(self, pod: Pod, node: str) -> None:
+    def bind(self, pod: Pod, node: str, before: Sequence[PreBind] = ()) -> None:
         self.bindings.append((pod.metadata.name, node))
         if self.accepts:
             self.confirm(pod, node)

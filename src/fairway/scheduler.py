@@ -21,7 +21,9 @@ from fairway.cluster import Action, Change, Cluster, ClusterEvent, Event, Resour
 from fairway.config import Configuration
 from fairway.cycle import Decision, Hold, Outcome, PluginTimer, Profile, Stop
 from fairway.cycle.extender import Extender
+from fairway.cycle.guard import queue_order
 from fairway.cycle.placing import fail_at, make_room, settle
+from fairway.cycle.pre_bind import PreBind
 from fairway.cycle.sampling import TieBreak
 from fairway.model import Pod
 from fairway.model.device_need import with_devices
@@ -35,10 +37,11 @@ class World(Protocol):
     def now(self) -> float:
         """The time in seconds; never less than before."""
 
-    def bind(self, pod: Pod, node: str) -> None:
-        """Make it so. A pod event with the node confirms it; `Scheduler.binding_failed` takes it back.
+    def bind(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
+        """Make it so, after what has to come `before`. A pod event with the node confirms it.
 
-        Where the pod was given GPU devices, its annotation says which, to be written with the node.
+        `Scheduler.binding_failed` takes it back. Where the pod was given GPU devices, its annotation says which, to be
+        written with the node.
         """
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
@@ -87,9 +90,12 @@ class Scheduler:
             )
             for profile in configuration.profiles
         }
+        order = queue_order(next(iter(self.profiles.values())).queue_sort)  # which they share
         self.queue = SchedulingQueue(
             {
-                name: QueueRules({plugin.name: plugin.pre_enqueue for plugin in profile.pre_enqueues}, profile.hints())
+                name: QueueRules(
+                    {plugin.name: plugin.pre_enqueue for plugin in profile.pre_enqueues}, profile.hints(), order
+                )
                 for name, profile in self.profiles.items()
             },
             world,
@@ -139,6 +145,8 @@ class Scheduler:
                 self.queue.update(None, pod)
                 if before is not None and before.status.nominated_node_name not in ("", pod.status.nominated_node_name):
                     self._tell_less_important(before)
+            elif uid in self._bound:
+                self._bound[uid][0].latest = pod  # as it comes back, should the binding fail
             return
         decision = self._take_decision(uid)
         self.queue.delete(pod)
@@ -222,12 +230,17 @@ class Scheduler:
             self._stop(queued, decision, obstacle)
 
     def _bind(self, queued: QueuedPod, decision: Decision) -> None:
+        before = self.profiles[queued.profile].pre_bind(decision)
+        if isinstance(before, Stop):
+            self._stop(queued, decision, before)
+            self._tell_others(decision)
+            return
         self.queue.done(queued.uid)
         self._bound[queued.uid] = (queued, decision)
         pod = decision.pod
         if decision.pod_class.devices is not None and (indices := self.cluster.devices.indices_of(queued.uid)):
             pod = with_devices(pod, indices)
-        self.world.bind(pod, decision.node)
+        self.world.bind(pod, decision.node, before)
 
     def allow(self, uid: str) -> None:
         """A permit plugin lets a held pod go."""
@@ -240,8 +253,7 @@ class Scheduler:
         decision = held.decision
         self._unreserve(decision)
         self._stop(held.queued, decision, Stop("Permit", held.plugin, refusal))
-        # Only now, and not to the pod itself: its own leaving is no news that helps it.
-        self.queue.move((_left(_on_node(decision)),), only=lambda other: other.metadata.uid != uid)
+        self._tell_others(decision)
 
     def _end_waits(self) -> None:
         if not self.held:
@@ -254,9 +266,14 @@ class Scheduler:
     # -- back into the queue -----------------------------------------------------------------------------------------
 
     def _stop(self, queued: QueuedPod, decision: Decision, stop: Stop) -> None:
-        """Reserve or permit said no to the chosen node."""
+        """Reserve, permit or pre-bind said no to the chosen node."""
         fail_at(decision, stop)
         self._fail(queued, decision)
+
+    def _tell_others(self, decision: Decision) -> None:
+        """There is room again. To be said when the pod is back in the queue: its own leaving does not help it."""
+        uid = decision.pod.metadata.uid
+        self.queue.move((_left(_on_node(decision)),), only=lambda other: other.metadata.uid != uid)
 
     def _fail(self, queued: QueuedPod, decision: Decision) -> None:
         """No node, for now: wait for something that helps, and make room if preemption found a way."""

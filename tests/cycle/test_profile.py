@@ -28,7 +28,7 @@ NO = Refusal(("no",))
 def test_the_default_profile() -> None:
     made = Profile(default_configuration(REGISTRY).profiles[0], cluster(NODES))
     assert made.name == "default-scheduler"
-    assert made.queue_sort == "PrioritySort"
+    assert made.queue_sort.name == "PrioritySort"
     assert [plugin.name for plugin in made.pre_enqueues] == ["SchedulingGates", "DynamicResources", "DefaultPreemption"]
     assert [plugin.name for plugin in made.post_filters] == ["DynamicResources", "DefaultPreemption"]
     assert made.weights["TaintToleration"] == 3

@@ -71,9 +71,10 @@ def _name(uid: str) -> str:
     return uid.rsplit("/", 1)[-1]
 
 
-def configuration(name: str = "default-scheduler") -> Configuration:
-    """kube-scheduler's defaults, with every node looked at."""
-    profile = {"schedulerName": name, "fairway": {"sampling": "all"}}
+def configuration(name: str = "default-scheduler", *plugins: str) -> Configuration:
+    """kube-scheduler's defaults and these plugins, with every node looked at."""
+    enabled = {"multiPoint": {"enabled": [{"name": plugin} for plugin in plugins]}}
+    profile = {"schedulerName": name, "fairway": {"sampling": "all"}, "plugins": enabled}
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",

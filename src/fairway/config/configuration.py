@@ -254,7 +254,9 @@ def _profile(
 def _queue_problems(profile: ProfileConfig, first: ProfileConfig, path: str) -> Iterator[Problem]:
     """All profiles share one queue, so they have to agree on its order; and what is decided has to be bound."""
     sorters = profile.points["queueSort"]
-    if len(sorters) != 1:
+    if not sorters and not all(entry.is_imported for entry in profile.entries.values()):
+        pass  # one of those that were only read about may sort it
+    elif len(sorters) != 1:
         enabled = ", ".join(sorters) or "none"
         yield Problem(f"{path}.plugins.queueSort", f"exactly one plugin has to sort the queue; enabled: {enabled}")
     elif sorters != first.points["queueSort"]:

@@ -45,6 +45,7 @@ class PluginEntry(NamedTuple):
 
     factory: Callable[[Cluster, Any], Plugin]
     points: frozenset[str]
+    is_imported: bool = True  # False: it was only read about, and `points` is a guess
 
     @property
     def args(self) -> Any:
@@ -67,7 +68,9 @@ class NamesOnly(Mapping[str, PluginEntry]):
 
     def __getitem__(self, name: str) -> PluginEntry:
         if name not in self._registry and (REFERENCE.fullmatch(name) or name in entry_points(group=GROUP).names):
-            return PluginEntry(_not_imported, frozenset(point.name for point in EXTENSION_POINTS if point.methods))
+            # Nearly all plugins leave the order of the queue alone, of which there is only one.
+            points = frozenset(point.name for point in EXTENSION_POINTS if point.methods) - {"queueSort"}
+            return PluginEntry(_not_imported, points, is_imported=False)
         return self._registry[name]
 
     def __iter__(self) -> Iterator[str]:

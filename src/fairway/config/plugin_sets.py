@@ -141,7 +141,7 @@ def _expand(
     listed: dict[str, Wish] = {}
     for wish in own.enabled:
         entry = entries.get(wish.name)
-        if entry is not None and point not in entry.points:
+        if entry is not None and entry.is_imported and point not in entry.points:
             problems.append(
                 Problem(
                     f"{wish.path}.name",

@@ -16,7 +16,7 @@ from fairway.plugin import Candidate, Code, PodClass, Refusal
 if TYPE_CHECKING:
     from fairway.cycle.diagnosis import Diagnosis
 
-Point = Literal["Reserve", "Permit"]
+Point = Literal["Reserve", "Permit", "PreBind"]
 Via = Literal["scores", "single", "nominated"]
 EVENT_LIMIT = 1024
 NO_NODES = "no nodes available to schedule pods"

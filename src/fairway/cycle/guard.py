@@ -7,13 +7,16 @@ failed attempt of it. Built-in plugins are not guarded: their tests do this work
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from fairway.plugin import MAX_SCORE, Hint, Plugin, PostFilterResult, Refusal, Wait
+from fairway.plugin import MAX_SCORE, Hint, Plugin, PostFilterResult, Preparation, Refusal, Wait, Waiting
+
+logger = logging.getLogger(__name__)
 
 BUILT_IN = "fairway.plugins."
 NORMALIZATIONS = ("none", "default", "reverse", "own")
@@ -34,6 +37,21 @@ def guard(plugin: Plugin) -> Plugin:
     if not kind.__module__.startswith(BUILT_IN):
         plugin.__class__ = _guarded(kind)
     return plugin
+
+
+def queue_order(plugin: Plugin) -> Callable[[Waiting], tuple[Any, ...]]:
+    """How a plugin sorts the queue. A pod about which a user's plugin breaks is tried after all others."""
+    if type(plugin).__module__.startswith(BUILT_IN):
+        return plugin.queue_sort
+
+    def order(waiting: Waiting) -> tuple[Any, ...]:
+        try:
+            return 0, *plugin.queue_sort(waiting)
+        except PluginError as error:
+            logger.error("pod %s: %s", waiting.pod.key, error)
+            return (1,)
+
+    return order
 
 
 def _guarded(kind: type[Plugin]) -> type[Plugin]:
@@ -131,6 +149,27 @@ def _checked_hints(plugin: Plugin, found: Any) -> Any:
     raise PluginError(f"plugin {plugin.name}: events() must return a list of Hints; it returned {_shortened(found)}")
 
 
+def _checked_key(plugin: Plugin, found: Any, waiting: Any) -> Any:
+    """Keys are compared with each other, so they have to be of one make."""
+    kinds = [_key_kind(part) for part in found] if isinstance(found, tuple) else [""]
+    if not all(kinds):
+        wanted = "a tuple of numbers and texts"
+        raise PluginError(f"plugin {plugin.name}: queue_sort() must return {wanted}; it returned {_shortened(found)}")
+    first = vars(plugin).setdefault("_key_kinds", kinds)
+    if kinds != first:
+        raise PluginError(
+            f"plugin {plugin.name}: queue_sort() must return keys that are alike; it returned {_shortened(found)} "
+            f"after one of ({', '.join(first)})"
+        )
+    return found
+
+
+def _key_kind(part: Any) -> str:
+    if isinstance(part, str):
+        return "text"
+    return "number" if isinstance(part, int | float | np.integer | np.floating) and part == part else ""  # noqa: PLR0124 - not NaN
+
+
 def _checked_prepared(plugin: Plugin, found: Any, *args: Any) -> Any:
     return _checked_refusal(plugin, "pre_filter", found) if isinstance(found, Refusal) else found
 
@@ -152,6 +191,7 @@ def _shortened(value: Any) -> str:
 
 CHECKS: dict[str, Callable[..., Any]] = {
     "pre_enqueue": _checked_answer("pre_enqueue", Refusal, type(None)),
+    "queue_sort": _checked_key,
     "events": _checked_hints,
     "pre_filter": _checked_prepared,
     "filter": _checked_mask,
@@ -162,4 +202,5 @@ CHECKS: dict[str, Callable[..., Any]] = {
     "explain_score": _checked_lines,
     "reserve": _checked_answer("reserve", Refusal, type(None)),
     "permit": _checked_answer("permit", Refusal, Wait, type(None)),
+    "pre_bind": _checked_answer("pre_bind", Preparation, Refusal, type(None)),
 }

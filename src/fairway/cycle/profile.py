@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import random  # noqa: TID251 - for seeded generators only, which draw one number faster than numpy's
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from fairway.cluster import Cluster, PodClass
@@ -20,6 +21,7 @@ from fairway.cycle.answers import Answers
 from fairway.cycle.decision import Decision, Hold, Outcome, Stop
 from fairway.cycle.extender import EXTENDER, Extender, ExtenderError
 from fairway.cycle.guard import BUILT_IN, PluginError, guard
+from fairway.cycle.pre_bind import PreBind
 from fairway.cycle.sampling import Sampler, Sampling, TieBreak, TieBreaker
 from fairway.cycle.timing import PluginTimer, timed
 from fairway.model import Pod
@@ -91,9 +93,13 @@ class Profile:
         reserves = at("reserve", "preFilter", "filter")
         self.reserves = [p for p in reserves if overrides(p, "reserve") or overrides(p, "unreserve")]
         self.permits = at("permit")
-        self.queue_sort = next(iter(points.get("queueSort", ())), "")
+        self.pre_binds = at("preBind")
+        sorters = at("queueSort")
+        self.queue_sort = sorters[0] if sorters else Plugin(cluster)
         used = [*self.pre_enqueues, *self.pre_filters, *self.filters, *self.post_filters, *self.scores]
-        self.plugins: list[Plugin] = list(dict.fromkeys([*used, *self.pre_scores, *self.reserves, *self.permits]))
+        self.plugins: list[Plugin] = list(
+            dict.fromkeys([*used, *self.pre_scores, *self.reserves, *self.permits, *self.pre_binds])
+        )
         self._by_name = plugins
         # A user's post-filter or extender may do anything: it is asked every time.
         self.remembers_failures = not extenders and all(
@@ -199,6 +205,19 @@ class Profile:
             if answer is not None:
                 waits[plugin.name] = answer.timeout_seconds
         return Hold(waits) if waits else None
+
+    def pre_bind(self, decision: Decision) -> Stop | tuple[PreBind, ...]:
+        """What has to be done before the pod is bound, in this order. A refusal undoes the reservation."""
+        found: tuple[PreBind, ...] = ()
+        for plugin in self.pre_binds:
+            answer = _answer(plugin.pre_bind, decision.pod, decision.pod_class, decision.row)
+            if isinstance(answer, Refusal):
+                self.release(decision.pod, decision.pod_class, decision.row)
+                return Stop("PreBind", plugin.name, answer)
+            if answer is not None:
+                ask = partial(_answer, plugin.pre_bind, decision.pod, decision.pod_class, decision.row)
+                found = (*found, PreBind(plugin.name, answer, ask))
+        return found
 
     def release(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         """Take a reservation back, in the reverse order."""

@@ -16,6 +16,7 @@ from fairway.config import Configuration, default_configuration
 from fairway.config.configuration import load_configuration
 from fairway.config.plugin_folders import FOLDERS
 from fairway.cycle import Decision, Hold, Outcome, Profile, Stop
+from fairway.cycle.guard import queue_order
 from fairway.cycle.placing import place, place_in_room
 from fairway.explain.controllers import Wanted
 from fairway.explain.funnel import Step, make_funnel
@@ -24,6 +25,7 @@ from fairway.explain.manifests import Manifests
 from fairway.model import Loaded, Pod
 from fairway.plugin import Candidate
 from fairway.plugins.registry import REGISTRY
+from fairway.queue import QueuedPod, profile_name
 
 __all__ = ["Result", "Trial", "Verdict", "open_trial", "read_configuration"]
 
@@ -75,9 +77,10 @@ class Trial:
         return trial
 
     def queue(self) -> list[tuple[Pod, Wanted]]:
-        """All pods to place, most important first, otherwise in the order given."""
+        """All pods to place, as the scheduler sorts its queue (most important first), otherwise in the order given."""
         waiting = [(pod, wanted) for wanted in self.wanted for pod in self.pods_of(wanted, range(wanted.num_pods))]
-        return sorted(waiting, key=lambda pair: -pair[0].priority)
+        order = queue_order(next(iter(self.profiles.values())).queue_sort)
+        return sorted(waiting, key=lambda pair: order(_fresh(pair[0])))
 
     def pods_of(self, wanted: Wanted, indices: Sequence[int] | range) -> Iterator[Pod]:
         """The pods of one controller; the claims that come with them are there from now on."""
@@ -151,6 +154,11 @@ class Trial:
         profile = self.profile_of(decision.pod)
         assert profile is not None
         return make_funnel(profile, decision.pod_class, decision.diagnosis)
+
+
+def _fresh(pod: Pod) -> QueuedPod:
+    """The pod as it comes into a queue."""
+    return QueuedPod(pod=pod, profile=profile_name(pod), timestamp=0.0, sequence=0)
 
 
 def _meet(obstacle: Stop | Hold | None, verdict: Verdict) -> None:

@@ -89,7 +89,7 @@ class LiveScheduler:
         connection.on_request = self.metrics.request
         connection.on_wait = self.metrics.rate_limited
         self._news = asyncio.Event()
-        self.world = shadow or self._real_world(connection, configuration, extenders)
+        self.world = shadow or self._real_world(connection, extenders)
         self._times = AttemptTimes(self.metrics)
         self.scheduler = Scheduler(
             configuration, self.world, watch_queue=self._queue_moved, timer=self._times, extenders=extenders
@@ -101,17 +101,9 @@ class LiveScheduler:
         self.on_synced: Callable[[], None] | None = None
         self._leads = False
 
-    def _real_world(
-        self, connection: Connection, configuration: Configuration, extenders: Sequence[Extender]
-    ) -> LiveWorld:
-        timeouts = {
-            profile.scheduler_name: profile.args["VolumeBinding"].bind_timeout_seconds
-            for profile in configuration.profiles
-            if "VolumeBinding" in profile.args
-        }
-        settings = self._settings.world._replace(volume_timeouts=timeouts)
+    def _real_world(self, connection: Connection, extenders: Sequence[Extender]) -> LiveWorld:
         pods = self.watch.reflectors[Pod]
-        world = LiveWorld(connection, pods, self._clock, self.metrics, self._is_leading, settings)
+        world = LiveWorld(connection, pods, self._clock, self.metrics, self._is_leading, self._settings.world)
         world.extenders = extenders
         world.on_progress = self._news.set
         return world

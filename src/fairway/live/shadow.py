@@ -8,12 +8,13 @@ counts on its chosen node until the watch shows where it really went; if nobody 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from fairway.cluster import Event, Verb
 from fairway.cycle import Decision
+from fairway.cycle.pre_bind import PreBind
 from fairway.live.api.clock import Clock
 from fairway.model import Pod
 from fairway.queue import Place, QueuedPod
@@ -69,7 +70,7 @@ class ShadowWorld:
         """Seconds since the epoch, by a clock that never goes back."""
         return self._anchor + self._clock.monotonic()
 
-    def bind(self, pod: Pod, node: str) -> None:
+    def bind(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
         """Remember it; the cluster's own scheduler decides."""
         self._refused.pop(pod.metadata.uid, None)
         self._chosen[pod.metadata.uid] = (pod, node, self._clock.monotonic() + PATIENCE_SECONDS)

@@ -17,6 +17,7 @@ docs/plugins.md.
 
 from fairway.cluster import Action, Aspect, Change, Cluster, ClusterEvent, Nodes, PodClass, Resource
 from fairway.model.field_problem import Problem
+from fairway.model.writes import Create, Patch, Write, patch_of
 from fairway.plugin.arguments import PluginArgs
 from fairway.plugin.contract import Plugin, overrides
 from fairway.plugin.per_node import per_node
@@ -29,6 +30,7 @@ from fairway.plugin.verdicts import (
     Hint,
     Locality,
     PostFilterResult,
+    Preparation,
     Refusal,
     Refused,
     Relaxation,
@@ -37,6 +39,7 @@ from fairway.plugin.verdicts import (
     Skip,
     Supply,
     Wait,
+    Waiting,
     with_spec,
 )
 
@@ -51,13 +54,16 @@ __all__ = [
     "Cluster",
     "ClusterEvent",
     "Code",
+    "Create",
     "Hint",
     "Locality",
     "Nodes",
+    "Patch",
     "Plugin",
     "PluginArgs",
     "PodClass",
     "PostFilterResult",
+    "Preparation",
     "Problem",
     "Refusal",
     "Refused",
@@ -68,7 +74,10 @@ __all__ = [
     "Skip",
     "Supply",
     "Wait",
+    "Waiting",
+    "Write",
     "overrides",
+    "patch_of",
     "per_node",
     "with_spec",
 ]

@@ -20,6 +20,7 @@ from fairway.plugin.verdicts import (
     Hint,
     Locality,
     PostFilterResult,
+    Preparation,
     Refusal,
     Refused,
     Relaxation,
@@ -27,6 +28,7 @@ from fairway.plugin.verdicts import (
     Skip,
     Supply,
     Wait,
+    Waiting,
 )
 
 if TYPE_CHECKING:
@@ -66,6 +68,13 @@ class Plugin:
     def pre_enqueue(self, pod: Pod) -> Refusal | None:
         """May the pod enter the active queue at all? A refusal gates it until one of `events` happens."""
         return None
+
+    def queue_sort(self, waiting: Waiting) -> tuple[Any, ...]:
+        """The pod's turn: of the pods that are ready, the one with the smallest key is tried next.
+
+        A key is a tuple of numbers and texts, alike for all pods. One plugin sorts the queue that all profiles share.
+        """
+        return ()
 
     def events(self) -> Sequence[Hint]:
         """Which events may help a pod that this plugin refused. The default: any event."""
@@ -171,6 +180,13 @@ class Plugin:
 
     def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal | Wait | None:
         """Last word before binding: go, refuse, or wait."""
+        return None
+
+    def pre_bind(self, pod: Pod, pod_class: PodClass, row: int) -> Preparation | Refusal | None:
+        """The pod may go; what has to be written, and to have happened, before it is bound? A refusal undoes all.
+
+        Asked again when its turn comes, if plugins before it had something to do; None then leaves it as it was.
+        """
         return None
 
     # -- in part -------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ class ExtensionPoint(NamedTuple):
 
 EXTENSION_POINTS: Final = (
     ExtensionPoint("preEnqueue", ("pre_enqueue",), {"pre_enqueue": "PreEnqueue"}),
-    ExtensionPoint("queueSort"),
+    ExtensionPoint("queueSort", ("queue_sort",)),
     ExtensionPoint(
         "preFilter",
         ("pre_filter",),
@@ -50,7 +50,7 @@ EXTENSION_POINTS: Final = (
     ExtensionPoint("score", ("score",), {"score": "Score", "normalize_scores": "ScoreExtensionNormalize"}),
     ExtensionPoint("reserve", ("reserve", "unreserve"), {"reserve": "Reserve", "unreserve": "Unreserve"}),
     ExtensionPoint("permit", ("permit",), {"permit": "Permit"}),
-    ExtensionPoint("preBind"),
+    ExtensionPoint("preBind", ("pre_bind",), {"pre_bind": "PreBind"}),
     ExtensionPoint("bind"),
     ExtensionPoint("postBind"),
     ExtensionPoint("placementGenerate"),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fairway.cluster import Change, ClusterEvent, Nodes, PodClass
 from fairway.model import Pod
+from fairway.model.writes import Write
 
 if TYPE_CHECKING:
     from fairway.plugin.contract import Plugin
@@ -29,6 +30,7 @@ __all__ = [
     "Hint",
     "Locality",
     "PostFilterResult",
+    "Preparation",
     "Refusal",
     "Refused",
     "Relaxation",
@@ -37,6 +39,7 @@ __all__ = [
     "Skip",
     "Supply",
     "Wait",
+    "Waiting",
     "with_spec",
 ]
 
@@ -135,6 +138,22 @@ class Wait:
     timeout_seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What `pre_bind` returns: what is to be written, in this order, and then to be waited for, before the binding.
+
+    Plugins know no API client: the world, real or simulated, writes. `until` is asked after that, and again whenever
+    one of the objects in `about` changes: True lets the pod go, False waits on, a Refusal gives it back to the queue.
+    It gets the resource versions that the writes led to, to tell whether `cluster` shows them already.
+    """
+
+    writes: tuple[Write, ...] = ()
+    until: Callable[[Sequence[int]], bool | Refusal] | None = None  # None: nothing but the writing
+    timeout_seconds: float = 600.0
+    about: frozenset[str] = frozenset()  # such as "Pod default/web-0", "Node n1"; empty: asked at every event
+    doing: str = ""  # what is waited for, in the words about a time-out
+
+
 class Locality(enum.Enum):
     """How far a plugin looks when it judges one node."""
 
@@ -170,6 +189,15 @@ class PostFilterResult:
     chosen: Candidate | None = None
     candidates: tuple[Candidate, ...] = ()  # every node where clearing would have helped
     clear_nomination: bool = False  # the pod's own nominated node no longer makes sense
+
+
+class Waiting(Protocol):
+    """A pod in the queue, as `queue_sort` sees it. Times are seconds of the scheduler's clock."""
+
+    pod: Pod
+    timestamp: float  # when it came, or came back after an attempt
+    attempts: int  # how often it was tried
+    initial_attempt_timestamp: float | None  # when it was first ready
 
 
 class Attempt(Protocol):

@@ -1,16 +1,17 @@
 """PrioritySort: higher priority first, then who has waited longer.
 
-The order itself is kept by `fairway.queue`, which asks a profile only for the name of its queue-sort plugin; this class
-gives that name a place in configurations.
+Matches kube-scheduler 1.36.4 `queuesort/priority_sort.go`.
 """
 
 from __future__ import annotations
 
-from fairway.plugin import Aspect, Plugin
+from fairway.plugin import Aspect, Plugin, Waiting
 
 
 class PrioritySort(Plugin):
     """Orders the active queue."""
 
     reads = Aspect(0)
-    acts = frozenset({"queueSort"})
+
+    def queue_sort(self, waiting: Waiting) -> tuple[int, float]:
+        return -(waiting.pod.spec.priority or 0), waiting.timestamp

@@ -2,10 +2,10 @@
 
 Claims that are bound must have their volume within reach of the node. Claims that wait for their first consumer must
 find a free volume there, or a storage class that can make one there and has room for it. What is decided for such
-claims on the chosen node is remembered by `reserve`, so that the next pod does not count on the same volume; carrying
-it out is the business of whoever binds. Matching itself is in `volume_matching`. Matches kube-scheduler 1.36.4
-`volumebinding/volume_binding.go` and `binder.go`; capacity scoring is off there by default, so this plugin has no
-scores.
+claims on the chosen node is remembered by `reserve`, so that the next pod does not count on the same volume; before the
+pod is bound it is written, and waited for (`volume_preparation`). Matching itself is in `volume_matching`. Matches
+kube-scheduler 1.36.4 `volumebinding/volume_binding.go` and `binder.go`; capacity scoring is off there by default, so
+this plugin has no scores.
 """
 
 from __future__ import annotations
@@ -20,35 +20,31 @@ from fairway.cluster.node_selection import matcher_mask
 from fairway.cluster.volumes.csi_migration import in_tree_plugin, migrate_volume
 from fairway.cluster.volumes.storage import Reservation
 from fairway.cluster.volumes.volume_columns import affinity_matcher, claim_class
-from fairway.cluster.volumes.volume_use import claim_name, ownership_problem, volume_use
+from fairway.cluster.volumes.volume_use import claim_name, ownership_problem
 from fairway.model import PersistentVolume, PersistentVolumeClaim, Pod
 from fairway.model.selector import NodeMatcher, compile_selector
 from fairway.plugin import (
     SKIP,
-    Action,
     Aspect,
-    Change,
-    ClusterEvent,
     Code,
     Hint,
     Nodes,
     Plugin,
     PodClass,
+    Preparation,
     Refusal,
     Refused,
     Relaxation,
-    Resource,
 )
 from fairway.plugins.fewer_volumes import fewer_volumes
 from fairway.plugins.unprepared import Unprepared
 from fairway.plugins.volume_binding_args import VolumeBindingArgs
-from fairway.plugins.volume_matching import NO_VOLUME, allowed_mask, capacity_mask, match_claims, volume_size_limit
+from fairway.plugins.volume_hints import MIGRATED_PLUGINS_ANNOTATION, VOLUME_HINTS
+from fairway.plugins.volume_matching import NO_VOLUME, allowed_mask, capacity_mask, match_claims
+from fairway.plugins.volume_preparation import BIND_COMPLETED_ANNOTATION, prepare_volumes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-BIND_COMPLETED_ANNOTATION = "pv.kubernetes.io/bind-completed"
-MIGRATED_PLUGINS_ANNOTATION = "storage.alpha.kubernetes.io/migrated-plugins"
 
 REASONS = (
     "node(s) didn't match PersistentVolume's node affinity",
@@ -95,7 +91,7 @@ class VolumeBinding(Plugin):
 
     Args = VolumeBindingArgs
     reads = Aspect.NODE | Aspect.STORAGE
-    acts = frozenset({"preBind", "preScore", "score"})
+    acts = frozenset({"preScore", "score"})
 
     def pre_filter(self, pod: PodClass, nodes: Nodes) -> Any:
         if not pod.claims:
@@ -163,16 +159,13 @@ class VolumeBinding(Plugin):
         return fewer_volumes(pod)
 
     def events(self) -> Sequence[Hint]:
-        changed = Action.ADD | Action.UPDATE
-        return (
-            Hint(ClusterEvent(Resource.STORAGE_CLASS, changed), _allows_more),
-            Hint(ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, changed), _is_used),
-            Hint(ClusterEvent(Resource.PERSISTENT_VOLUME, changed)),
-            Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
-            Hint(ClusterEvent(Resource.CSI_NODE, changed), _migrates),
-            Hint(ClusterEvent(Resource.CSI_DRIVER, Action.UPDATE), _stops_counting),
-            Hint(ClusterEvent(Resource.CSI_STORAGE_CAPACITY, changed), _has_more_room),
-        )
+        return VOLUME_HINTS
+
+    def pre_bind(self, pod: Pod, pod_class: PodClass, row: int) -> Preparation | Refusal | None:
+        if not pod_class.claims:
+            return None
+        args = self.args or VolumeBindingArgs()
+        return prepare_volumes(self.cluster, pod, self.cluster.nodes.names[row], args.bind_timeout_seconds)
 
     # -- the pod's claims --------------------------------------------------------------------------------------------
 
@@ -328,45 +321,3 @@ def _selector_problem(claim: PersistentVolumeClaim) -> str:
     except ValueError as problem:
         return f"error creating internal label selector for claim: {claim.key}: {problem}"
     return ""
-
-
-# -- which events help -------------------------------------------------------------------------------------------------
-
-
-def _allows_more(pod: Pod, change: Change) -> bool:
-    """Is the class new, or are other nodes allowed?"""
-    return change.old is None or change.old.allowed_topologies != change.new.allowed_topologies
-
-
-def _is_used(pod: Pod, change: Change) -> bool:
-    """Is the claim one that the pod uses?"""
-    return change.new.key in volume_use(pod).claims
-
-
-def _migrates(pod: Pod, change: Change) -> bool:
-    """Is the CSINode new, or did in-tree plugins move to CSI drivers?"""
-    if change.old is None:
-        return True
-    before, after = (
-        node.metadata.annotations.get(MIGRATED_PLUGINS_ANNOTATION, "") for node in (change.old, change.new)
-    )
-    return bool(before != after)
-
-
-def _stops_counting(pod: Pod, change: Change) -> bool:
-    """Does a driver of the pod's own volumes no longer report its capacity?"""
-    return any(
-        volume.csi is not None
-        and volume.csi.driver == change.new.metadata.name
-        and bool(change.old.spec.storage_capacity)
-        and not change.new.spec.storage_capacity
-        for volume in pod.spec.volumes
-    )
-
-
-def _has_more_room(pod: Pod, change: Change) -> bool:
-    """Is the capacity new, or larger than before?"""
-    if change.old is None:
-        return True
-    before, after = volume_size_limit(change.old), volume_size_limit(change.new)
-    return after is not None and (before is None or after.value > before.value)

@@ -1,162 +1,119 @@
-"""Before a pod is bound: its volumes. What VolumeBinding reserved is carried out, and waited for.
+"""Before a pod is bound: what plugins want written is written, and what they wait for is waited for.
 
-In: a pod, its node, and the `Reservation` that the scheduler made for it. Out: volumes that point at the pod's claims,
-claims that name the node on which a volume is to be made, and then one of two calls: all claims are bound, or why that
-will not be. Whether they are is seen as the scheduler sees it, with its delay. Called by `SimScheduler`. Matches
-`BindPodVolumes` of kube-scheduler 1.36, except that it notices at once instead of looking every second.
+In: a pod, its node, and the `PreBind`s that its scheduler collected, which are carried out one after another. Out: one
+of two calls: the pod may be bound, or why it will not be. Whether a plugin's wait is over is asked when the scheduler
+hears of a change, with its delay; kube-scheduler looks every second. Called by `SimScheduler`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import msgspec
+from collections.abc import Callable, Sequence
 
 from fairway.cluster import Event, Verb
-from fairway.cluster.volumes.storage import SELECTED_NODE_ANNOTATION, Reservation, Storage
-from fairway.model import PersistentVolume, PersistentVolumeClaim, Pod
-from fairway.sim.api_server import ApiServer
-from fairway.sim.controllers.persistent_volume import BIND_COMPLETED, BOUND_BY_CONTROLLER
-from fairway.sim.controllers.provisioner import claim_reference
+from fairway.cycle.pre_bind import PreBind, names_of
+from fairway.model import Pod
+from fairway.sim.api_server import ApiError, ApiServer
 from fairway.sim.timeline import Handle
+from fairway.sim.writing import carry_out
 
-__all__ = ["PreBind"]
+__all__ = ["PodPreparations"]
 
-BIND_TIMEOUT = 600.0  # bindTimeoutSeconds of VolumeBinding
-PREFIX = 'running PreBind plugin "VolumeBinding": binding volumes: '
+ANYTHING = ""  # stands for the name of every object
 
 
-class Wait:
-    """A pod that waits for its volumes."""
+class PreparedPod:
+    """A pod that is being prepared."""
 
-    __slots__ = ("claims", "node", "pod", "timer", "versions")
+    __slots__ = ("left", "node", "pod", "timer", "versions")
 
-    def __init__(self, pod: Pod, node: str, reservation: Reservation) -> None:
+    def __init__(self, pod: Pod, node: str, steps: Sequence[PreBind]) -> None:
         self.pod = pod
         self.node = node
-        self.claims = [key for key, _ in reservation.bindings]
-        self.versions: dict[str, int] = {}  # of claims that name the node: as they were when we wrote it there
+        self.left = list(steps)  # the first is under way
+        self.versions: list[int] = []  # that its writes led to
         self.timer: Handle | None = None
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """All claims it waits for."""
-        return (*self.claims, *self.versions)
+    def names(self) -> frozenset[str]:
+        """The objects that the step under way is about."""
+        return self.left[0].preparation.about or frozenset((ANYTHING,))
 
 
-class PreBind:
-    """The pods of one scheduler that wait for their volumes."""
+class PodPreparations:
+    """The pods of one scheduler that are being prepared."""
 
-    def __init__(
-        self,
-        api: ApiServer,
-        storage: Storage,
-        bind: Callable[[Pod, str], None],
-        fail: Callable[[Pod, str], None],
-    ) -> None:
-        """`storage` is the scheduler's view; `bind` and `fail` are called once for each pod."""
+    def __init__(self, api: ApiServer, bind: Callable[[Pod, str], None], fail: Callable[[Pod, str], None]) -> None:
+        """`bind` or `fail` is called once for each pod, unless it is deleted meanwhile."""
         self._api = api
-        self._storage = storage
         self._bind = bind
         self._fail = fail
-        self.waiting: dict[str, Wait] = {}  # by the pod's uid
-        self._by_claim: dict[str, dict[str, Wait]] = {}  # the same, by the claims they wait for
+        self.waiting: dict[str, PreparedPod] = {}  # by the pod's uid
+        self._by_name: dict[str, dict[str, PreparedPod]] = {}  # the same, by the objects they wait for
 
-    def begin(self, pod: Pod, node: str, reservation: Reservation) -> None:
-        """Carry out what was reserved; the pod is bound when its claims are."""
-        wait = Wait(pod, node, reservation)
-        problem = self._carry_out(wait, reservation)
-        if problem:
-            self._fail(pod, PREFIX + problem)
-            return
-        self.waiting[pod.metadata.uid] = wait
-        for key in wait.keys:
-            self._by_claim.setdefault(key, {})[pod.metadata.uid] = wait
-        wait.timer = self._api.timeline.after(
-            BIND_TIMEOUT, lambda: self._end(wait, "context deadline exceeded: volumes were not bound in time")
-        )
-        self._check(wait)
+    def begin(self, pod: Pod, node: str, steps: Sequence[PreBind]) -> None:
+        """Carry out the steps; the pod is bound after the last."""
+        self._take(PreparedPod(pod, node, steps))
 
     def observe(self, event: Event) -> None:
-        """Something changed in the scheduler's view: a claim may be bound now, a pod may be gone."""
+        """Something changed in the scheduler's view: a wait may be over, a pod may be gone."""
         item = event.object
-        if isinstance(item, PersistentVolumeClaim):
-            for wait in list(self._by_claim.get(item.key, {}).values()):
-                self._check(wait)
-        elif isinstance(item, Pod) and event.verb is Verb.DELETED and item.metadata.uid in self.waiting:
+        if isinstance(item, Pod) and event.verb is Verb.DELETED and item.metadata.uid in self.waiting:
             self._drop(self.waiting[item.metadata.uid])
+        for name in (*names_of(item), ANYTHING):
+            for prepared in list(self._by_name.get(name, {}).values()):
+                if self.waiting.get(prepared.pod.metadata.uid) is prepared:
+                    self._check(prepared)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _carry_out(self, wait: Wait, reservation: Reservation) -> str:
-        """Write it to the API server; returns why that can not be done."""
-        for key, name in reservation.bindings:
-            claim = self._find_claim(key)
-            volume = self._api.find("PersistentVolume", "", name)
-            if claim is None or volume is None:
-                missing = f'persistentvolumeclaim "{key}"' if claim is None else f'persistentvolume "{name}"'
-                return f"{missing} not found"
-            taken = volume.spec.claim_ref
-            if taken is not None and (taken.namespace, taken.name) != (claim.metadata.namespace, claim.metadata.name):
-                return f'volume "{name}" is bound to claim {taken.namespace}/{taken.name} already'
-            self._api.update(_pointing_at(volume, claim))
-        for key in reservation.provisions:
-            claim = self._find_claim(key)
-            if claim is None:
-                return f'persistentvolumeclaim "{key}" not found'
-            notes = claim.metadata.annotations
-            if notes.get(SELECTED_NODE_ANNOTATION) != wait.node:
-                meta = msgspec.structs.replace(
-                    claim.metadata, annotations=notes | {SELECTED_NODE_ANNOTATION: wait.node}
-                )
-                claim = self._api.update(msgspec.structs.replace(claim, metadata=meta))
-            wait.versions[key] = int(claim.metadata.resource_version)
-        return ""
+    def _next(self, prepared: PreparedPod) -> None:
+        """A step is over: begin the next, or bind."""
+        if not prepared.left:
+            self._bind(prepared.pod, prepared.node)
+            return
+        step = prepared.left[0].at_its_turn()
+        if isinstance(step, str):
+            self._fail(prepared.pod, step)
+            return
+        prepared.left[0] = step
+        self._take(prepared)
 
-    def _check(self, wait: Wait) -> None:
-        """Are all claims bound, or is there one that never will be?"""
-        for key in wait.versions:
-            claim = self._storage.claims.get(key)
-            if claim is None:
-                self._end(wait, f'persistentvolumeclaim "{key}" not found')
-                return
-            if int(claim.metadata.resource_version) < wait.versions[key]:
-                return  # our own change has not come through yet
-            if claim.metadata.annotations.get(SELECTED_NODE_ANNOTATION) != wait.node:
-                self._end(wait, f'provisioning failed for PVC "{claim.metadata.name}"')
-                return
-        claims = [self._storage.claims.get(key) for key in wait.keys]
-        if all(claim is not None and _is_bound(claim) for claim in claims):
-            self._drop(wait)
-            self._bind(wait.pod, wait.node)
+    def _take(self, prepared: PreparedPod) -> None:
+        """Write what this step wants written, and look whether that was all."""
+        step = prepared.left[0]
+        try:
+            prepared.versions = [carry_out(self._api, write) for write in step.preparation.writes]
+        except ApiError as refusal:
+            self._fail(prepared.pod, step.error(str(refusal)))
+            return
+        uid = prepared.pod.metadata.uid
+        self.waiting[uid] = prepared
+        for name in prepared.names:
+            self._by_name.setdefault(name, {})[uid] = prepared
+        seconds = step.preparation.timeout_seconds
+        prepared.timer = self._api.timeline.after(seconds, lambda: self._end(prepared, step.too_late))
+        self._check(prepared)
 
-    def _end(self, wait: Wait, problem: str) -> None:
-        if wait.pod.metadata.uid in self.waiting:
-            self._drop(wait)
-            self._fail(wait.pod, PREFIX + problem)
+    def _check(self, prepared: PreparedPod) -> None:
+        """Is this step over, or never going to be?"""
+        progress = prepared.left[0].progress(prepared.versions)
+        if isinstance(progress, str):
+            self._end(prepared, progress)
+        elif progress:
+            self._drop(prepared)
+            del prepared.left[0]
+            self._next(prepared)
 
-    def _drop(self, wait: Wait) -> None:
-        del self.waiting[wait.pod.metadata.uid]
-        for key in wait.keys:
-            self._by_claim[key].pop(wait.pod.metadata.uid)
-            if not self._by_claim[key]:
-                del self._by_claim[key]
-        if wait.timer is not None:
-            wait.timer.cancel()
+    def _end(self, prepared: PreparedPod, problem: str) -> None:
+        self._drop(prepared)
+        self._fail(prepared.pod, problem)
 
-    def _find_claim(self, key: str) -> PersistentVolumeClaim | None:
-        claim: PersistentVolumeClaim | None = self._api.find("PersistentVolumeClaim", *key.split("/", 1))
-        return claim
-
-
-def _pointing_at(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
-    meta = volume.metadata
-    return msgspec.structs.replace(
-        volume,
-        metadata=msgspec.structs.replace(meta, annotations=meta.annotations | {BOUND_BY_CONTROLLER: "yes"}),
-        spec=msgspec.structs.replace(volume.spec, claim_ref=claim_reference(claim)),
-    )
-
-
-def _is_bound(claim: PersistentVolumeClaim) -> bool:
-    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
+    def _drop(self, prepared: PreparedPod) -> None:
+        uid = prepared.pod.metadata.uid
+        del self.waiting[uid]
+        for name in prepared.names:
+            del self._by_name[name][uid]
+            if not self._by_name[name]:
+                del self._by_name[name]
+        if prepared.timer is not None:
+            prepared.timer.cancel()

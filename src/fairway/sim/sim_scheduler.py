@@ -7,21 +7,22 @@ paused it does nothing at all. This is `fairway.scheduler.World` for a `fairway.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter, thread_time  # noqa: TID251 - the scheduler's own time, recorded; it decides nothing
 
 import msgspec
 
 from fairway.cluster import Event
-from fairway.cluster.volumes.storage import Reservation
 from fairway.config import Configuration
 from fairway.cycle import Decision, Outcome, PluginTimes, Profile
+from fairway.cycle.pre_bind import PreBind
 from fairway.model import Pod, PodCondition
 from fairway.model.device_need import binding_annotations
 from fairway.queue import Place, QueuedPod
 from fairway.record import NullWriter, RecordOptions, Scored, best_nodes
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
-from fairway.sim.pre_bind import PreBind
+from fairway.sim.pre_bind import PodPreparations
 
 PREEMPTED = PodCondition(
     type="DisruptionTarget",
@@ -78,15 +79,15 @@ class SimScheduler:
             watch_queue=self._queue_moved if options.queue else None,
             timer=self._times,
         )
-        self._volumes = PreBind(api, self.scheduler.cluster.storage, self._bind, self._refused)
+        self._preparations = PodPreparations(api, self._bind, self._refused)
         api.watch(self._observe, settings.view_delay)
 
     # -- its day ---------------------------------------------------------------------------------------------------
 
     def _observe(self, event: Event) -> None:
         self.scheduler.observe(event)
-        if self._volumes.waiting:
-            self._volumes.observe(event)
+        if self._preparations.waiting:
+            self._preparations.observe(event)
         self._wake()
 
     @property
@@ -159,22 +160,21 @@ class SimScheduler:
         """Virtual time."""
         return self._api.timeline.now()
 
-    def bind(self, pod: Pod, node: str) -> None:
-        """Ask the API server, when the pod's volumes are there; if it refuses, the scheduler hears of it."""
+    def bind(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
+        """Ask the API server, after what has to come before; if it refuses, the scheduler hears of it."""
         delay = self._settings.decision_latency + self._settings.bind_latency
-        reservation = self.scheduler.cluster.storage.reservations.get(pod.metadata.uid)
         if delay > 0:
-            self._api.timeline.after(delay, lambda: self._begin_to_bind(pod, node, reservation))
+            self._api.timeline.after(delay, lambda: self._begin_to_bind(pod, node, before))
         else:
             if self._is_timed:
                 self._asked_at = self._clock()  # the rest is the world's time
-            self._begin_to_bind(pod, node, reservation)
+            self._begin_to_bind(pod, node, before)
 
-    def _begin_to_bind(self, pod: Pod, node: str, reservation: Reservation | None) -> None:
-        if reservation is None:
-            self._bind(pod, node)
+    def _begin_to_bind(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
+        if before:
+            self._preparations.begin(pod, node, before)
         else:
-            self._volumes.begin(pod, node, reservation)
+            self._bind(pod, node)
 
     def _bind(self, pod: Pod, node: str) -> None:
         try:

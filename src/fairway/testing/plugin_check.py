@@ -17,7 +17,7 @@ import numpy as np
 from fairway.cluster import Aspect, Cluster, Event, Nodes, Verb
 from fairway.cluster.pod_class import ENCODER
 from fairway.model import Pod
-from fairway.plugin import MAX_SCORE, Hint, Locality, Plugin, Refusal, Wait, overrides
+from fairway.plugin import MAX_SCORE, Hint, Locality, Plugin, Preparation, Refusal, Wait, overrides
 from fairway.plugin.extension_points import POINT_METHODS
 from fairway.testing.builders import node
 from fairway.testing.change_rules import check_memory, check_solitude, check_what_if, first_difference
@@ -230,6 +230,9 @@ def _check_reservation(interview: Interview, answers: Answers) -> None:
     permitted = plugin.permit(pod, pod_class, rows[0])
     if permitted is not None and not isinstance(permitted, Refusal | Wait):
         raise interview.wrong("permit", f"returned {permitted!r}", "Return None, a Refusal or a Wait.")
+    prepared = plugin.pre_bind(pod, pod_class, rows[0])
+    if prepared is not None and not isinstance(prepared, Refusal | Preparation):
+        raise interview.wrong("pre_bind", f"returned {prepared!r}", "Return None, a Refusal or a Preparation.")
     plugin.unreserve(pod, pod_class, rows[0])
     cluster.forget(pod.metadata.uid)
     if changed := differences(before, fingerprint(cluster)):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fairway.cluster import Event, Verb
-from fairway.cluster.volumes.storage import Reservation
 from fairway.cycle import Decision, Outcome
 from fairway.cycle.extender import Extender
+from fairway.cycle.pre_bind import PreBind
 from fairway.live.api.api_server import ApiServer
 from fairway.live.api.clock import Clock
 from fairway.live.extenders.http_extender import bind_through
@@ -27,9 +27,10 @@ from fairway.live.world.conditions import StatusWriter, Wanted
 from fairway.live.world.events import EventWriter
 from fairway.live.world.eviction import Evictor
 from fairway.live.world.pod_reader import PodReader
-from fairway.live.world.volume_binding import VolumeBinder
-from fairway.model import PersistentVolume, PersistentVolumeClaim, Pod
-from fairway.queue import Place, QueuedPod, profile_name
+from fairway.live.world.pre_bind import PodPreparations
+from fairway.model import Pod
+from fairway.plugins.volume_binding import VolumeBinding
+from fairway.queue import Place, QueuedPod
 from fairway.scheduler import Scheduler
 
 __all__ = ["LiveWorld", "WorldSettings"]
@@ -47,7 +48,6 @@ class WorldSettings(NamedTuple):
 
     binding: BindingSettings = BindingSettings()
     confirm_seconds: float = 15.0  # how long a bound pod may stay unseen by the watch
-    volume_timeouts: dict[str, int] = {}  # noqa: RUF012 - by profile: seconds; never changed
 
 
 class LiveWorld:
@@ -73,7 +73,6 @@ class LiveWorld:
         self.extenders: Sequence[Extender] = ()
         self.on_progress: Callable[[], None] | None = None
         self._preparing: set[asyncio.Task[None]] = set()
-        self._api = api
         self.reader = PodReader(api, pods, clock)
         self.binder = Binder(api, self.reader, clock, self, self._settings.binding)
         self.assumed = AssumedPods(self.reader, clock, self.binding_failed, self._settings.confirm_seconds)
@@ -81,12 +80,11 @@ class LiveWorld:
         self.events = EventWriter(api, clock, may_write=self.may_write, is_busy=lambda: self.binder.backlog > 0)
         self.evictor = Evictor(api, clock, self, self.events)
         self.evictor.on_done = metrics.preemption_carried_out
-        self.volumes: VolumeBinder | None = None
+        self.preparations = PodPreparations(api, self)
 
     def attach(self, scheduler: Scheduler) -> None:
         """The scheduler that this is the world of."""
         self._scheduler = scheduler
-        self.volumes = VolumeBinder(self._api, scheduler.cluster.storage, self)
 
     async def run(self) -> None:
         """Keep the workers going until cancelled."""
@@ -110,29 +108,26 @@ class LiveWorld:
         """Seconds since the epoch, by a clock that never goes back."""
         return self._anchor + self._clock.monotonic()
 
-    def bind(self, pod: Pod, node: str) -> None:
-        """Ask the API server, after the pod's volumes if it has to wait for any."""
-        scheduler = self._scheduler_here()
+    def bind(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
+        """Ask the API server, after what has to come before."""
         self._metrics.under_way("binding", 1)
         self._under_way[pod.metadata.uid], self._leaving = self._leaving, None
-        reservation = scheduler.cluster.storage.reservations.get(pod.metadata.uid)
-        if reservation is None or reservation.is_empty:
+        if not before:
             self.binder.submit(pod, node)
             return
-        task = asyncio.get_running_loop().create_task(self._bind_volumes(pod, node, reservation))
+        task = asyncio.get_running_loop().create_task(self._prepare(pod, node, before))
         self._preparing.add(task)
         task.add_done_callback(self._preparing.discard)
 
-    async def _bind_volumes(self, pod: Pod, node: str, reservation: Reservation) -> None:
-        assert self.volumes is not None
+    async def _prepare(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
         self.statuses.write(pod, Wanted(nominated=node))
-        seconds = self._settings.volume_timeouts.get(profile_name(pod), 600)
-        problem = await self.volumes.bind(pod, node, reservation, seconds)
-        if not problem:
+        failure = await self.preparations.carry_out(pod, before)
+        if failure is None:
             self.binder.submit(pod, node)
             return
-        self._metrics.volume_error("bind")
-        self.binding_failed(pod, problem)
+        if failure.plugin == VolumeBinding.name:
+            self._metrics.volume_error("bind")
+        self.binding_failed(pod, failure.why)
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Delete a victim, saying why."""
@@ -177,12 +172,6 @@ class LiveWorld:
     def has_node(self, name: str) -> bool:
         """Does the node exist?"""
         return name in self._scheduler_here().cluster.nodes.row_of
-
-    def node_labels(self, name: str) -> Mapping[str, str] | None:
-        """A node's labels; None if it is no more."""
-        nodes = self._scheduler_here().cluster.nodes
-        node = nodes.objects[nodes.row_of[name]] if name in nodes.row_of else None
-        return None if node is None else node.metadata.labels
 
     def newest(self, pod: Pod) -> Pod | None:
         """The pod as the watch has it."""
@@ -240,15 +229,11 @@ class LiveWorld:
     def saw(self, event: Event) -> None:
         """Something happened, and the scheduler knows."""
         item = event.object
-        if isinstance(item, Pod):
-            if item.spec.node_name or event.verb is Verb.DELETED:
-                self.assumed.confirm(item.metadata.uid)
-                if item.is_terminating or event.verb is Verb.DELETED:
-                    self.evictor.confirm(item.metadata.uid)
-                if event.verb is Verb.DELETED and self._preparing and self.volumes is not None:
-                    self.volumes.changed()
-        elif isinstance(item, PersistentVolume | PersistentVolumeClaim) and self.volumes is not None:
-            self.volumes.changed()
+        if isinstance(item, Pod) and (item.spec.node_name or event.verb is Verb.DELETED):
+            self.assumed.confirm(item.metadata.uid)
+            if item.is_terminating or event.verb is Verb.DELETED:
+                self.evictor.confirm(item.metadata.uid)
+        self.preparations.saw(event)
 
     @property
     def backlog(self) -> int:

@@ -1,0 +1,60 @@
+"""Plugins as users write them, of the extension points after the choice of a node; named by `module:Class`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairway.cluster import PodClass
+from fairway.model import Pod
+from fairway.plugin import Code, Plugin, Preparation, Refusal, Waiting, patch_of
+
+__all__ = ["LICENSED", "ByRank", "Licence", "Mark", "Uneven"]
+
+LICENSED = "example.com/licence"
+
+
+class ByRank(Plugin):
+    """Sorts the queue by a label: ranks in numbers, the lowest first; then the longest waiting."""
+
+    def queue_sort(self, waiting: Waiting) -> tuple[int, float]:
+        return int(waiting.pod.metadata.labels["rank"]), waiting.timestamp
+
+
+class Uneven(Plugin):
+    """Sorts the queue by keys that can not be compared with each other."""
+
+    def queue_sort(self, waiting: Waiting) -> Any:
+        rank = waiting.pod.metadata.labels.get("rank", "")
+        return (int(rank),) if rank.isdigit() else rank
+
+
+class Mark(Plugin):
+    """Writes on the node whom it is for, before the pod is bound there."""
+
+    def pre_bind(self, pod: Pod, pod_class: PodClass, row: int) -> Preparation | None:
+        there = self.cluster.nodes.objects[row]
+        assert there is not None
+        return Preparation((patch_of(there, {"metadata": {"labels": {"for": pod.metadata.name}}}),))
+
+
+class Licence(Plugin):
+    """Asks for a licence by an annotation on the pod, and waits until somebody gives it, or refuses."""
+
+    def pre_bind(self, pod: Pod, pod_class: PodClass, row: int) -> Preparation | Refusal | None:
+        wanted = pod.metadata.labels.get("licence", "")
+        if not wanted:
+            return None
+        if wanted == "unknown":
+            return Refusal(("there is no such licence",))
+
+        def is_given(versions: Sequence[int]) -> bool | Refusal:
+            answers = {row.metadata.labels.get("licence") for row in self.cluster.nodes.objects if row is not None}
+            if wanted == "broken":
+                raise OSError("the licence server is away")
+            if f"no-{wanted}" in answers:
+                return Refusal((f"{wanted} is denied",), Code.ERROR)
+            return wanted in answers and len(versions) == 1
+
+        asked = patch_of(pod, {"metadata": {"annotations": {LICENSED: wanted}}})
+        return Preparation((asked,), is_given, 30, about=frozenset(("Node a",)), doing="waiting for a licence")
