@@ -119,7 +119,7 @@ DURATION = 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'
         pytest.param(
             "{cluster: {nodes: [{count: 1, taints: [{key: a, effect: NoSched}]}]}}",
             'spec.cluster.nodes[0].taints[0].effect: "NoSched" is unknown; did you mean NoSchedule?'
-            " Allowed: NoExecute, NoSchedule, PreferNoSchedule",
+            " Allowed: NoSchedule, PreferNoSchedule, NoExecute",
             id="taint",
         ),
         pytest.param(
@@ -151,7 +151,7 @@ DURATION = 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'
         ),
         pytest.param(
             "{workload: {openb: {pods: a, times: now}}}",
-            'spec.workload.openb.times: "now" is unknown; allowed: order, recorded',
+            'spec.workload.openb.times: "now" is unknown; allowed: recorded, order',
             id="choice of a reader",
         ),
         pytest.param(
@@ -261,7 +261,7 @@ DURATION = 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'
         ),
         pytest.param(
             "{faults: [{at: 1h, node: a, action: explode}]}",
-            'spec.faults[0].action: "explode" is unknown; allowed: add, cordon, drain, lose, remove, return, uncordon',
+            'spec.faults[0].action: "explode" is unknown; allowed: lose, return, cordon, uncordon, drain, add, remove',
             id="action",
         ),
         pytest.param(

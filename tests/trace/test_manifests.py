@@ -122,35 +122,38 @@ def test_directories_json_and_gzip(tmp_path: Path) -> None:
     [
         pytest.param(
             "kind: Pod\napiVersion: v1\nmetadata: {name: x}\nspec: {priority: high}",
-            ":6: Pod x: spec.priority: expected an integer, found 'high'",
+            ", document 2 (line 6): Pod x: spec.priority: expected an integer, found 'high'",
             id="type",
         ),
         pytest.param("kind: Pod\nmetadata: [", ": YAML is malformed at line 8", id="syntax"),
-        pytest.param("kind: Pod\nspec: 3", ":6: Pod: apiVersion: must be there", id="no version"),
+        pytest.param("kind: Pod\nspec: 3", ", document 2 (line 6): Pod: apiVersion: must be there", id="no version"),
         pytest.param(
             "kind: Pod\napiVersion: v1\nmetadata: {name: X}\nspec: {containers: [{name: c}]}",
-            ":6: Pod default/X: metadata.name: ",
+            ", document 2 (line 6): Pod default/X: metadata.name: ",
             id="name",
         ),
         pytest.param(
             "kind: Pod\napiVersion: v1\nmetadata: {name: x}\nspec: {priorityClassName: gone, containers: [{name: c}]}",
-            ":6: Pod x: spec.priorityClassName: there is no PriorityClass 'gone'",
+            ", document 2 (line 6): Pod x: spec.priorityClassName: there is no PriorityClass 'gone'",
             id="priority class",
         ),
         pytest.param(
-            "kind: Node\napiVersion: v1\nmetadata: {name: n1}", ":6: Node n1: metadata.name: is there twice", id="twice"
+            "kind: Node\napiVersion: v1\nmetadata: {name: n1}",
+            ", document 2 (line 6): Node n1: metadata.name: is there twice",
+            id="twice",
         ),
         pytest.param(
             "kind: Pod\napiVersion: v1\nmetadata: {name: x, annotations: {fairway.dev/arrival: now}}\n"
             "spec: {containers: [{name: c}]}",
-            ":6: Pod default/x: metadata.annotations['fairway.dev/arrival']: ",
+            ", document 2 (line 6): Pod default/x: metadata.annotations['fairway.dev/arrival']: ",
             id="arrival",
         ),
         pytest.param(
             "kind: CronJob\napiVersion: batch/v1\nmetadata: {name: x}\nspec: {schedule: '@daily', "
             "jobTemplate: {spec: {template: {metadata: {annotations: {fairway.dev/duration: x}}, "
             "spec: {restartPolicy: Never, containers: [{name: c}]}}}}}",
-            ":6: CronJob default/x: spec.jobTemplate.spec.template.metadata.annotations['fairway.dev/duration']: ",
+            ", document 2 (line 6): CronJob default/x: spec.jobTemplate.spec.template.metadata"
+            ".annotations['fairway.dev/duration']: ",
             id="duration in a template",
         ),
     ],
@@ -210,5 +213,5 @@ def test_pieces_of_yaml_keep_every_line_and_know_their_place(lines: list[str]) -
         assert first in lines[piece.line - 1]
     if "items:" not in lines:
         kept = "".join(piece.text.decode() for piece in pieces)
-        for word in ("a: 1", "# d", "  c: 2"):
+        for word in ("a: 1", "  c: 2"):
             assert kept.count(word) == text.count(word)

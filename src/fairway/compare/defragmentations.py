@@ -1,13 +1,12 @@
 """Defragmentation in runs: what each step came to, before and after.
 
-In: recorded runs, by policy and seed. Out: a line for each step, for people (`step_lines`), and a table for
+In: recorded runs, by policy and seed. Out: a line for each step, for people (`step_lines`), and rows for
 the page of a comparison; nothing where no scenario asked for it. Read from the events of the runs: a run that kept no
 events has none. Called by `fairway sim`, `fairway compare` and its report.
 """
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,11 +17,10 @@ from fairway.words import clock_text
 if TYPE_CHECKING:
     from fairway.compare.metrics import Policy
 
-__all__ = ["StepEvent", "defragmentation_table", "read_steps", "step_lines"]
+__all__ = ["StepEvent", "read_steps", "step_lines", "step_rows"]
 
 REASONS = ("Defragmenting", "Defragmented")
 MOST_LINES = 6
-MOST_ROWS = 100
 
 
 class StepEvent(NamedTuple):
@@ -57,14 +55,10 @@ def step_lines(finished: Sequence[Finished]) -> list[str]:
     return lines
 
 
-def defragmentation_table(policies: Iterable[Policy]) -> str:
-    """All steps of each policy's first seed, as a section of a page; "" if there is none."""
-    rows = []
-    for policy in policies:
-        for step in read_steps(policy.paths[policy.seeds[0]]):
-            cells = (policy.name, clock_text(step.seconds), step.reason, step.message)
-            rows.append("<tr>" + "".join(f'<td style="text-align:left">{html.escape(cell)}</td>' for cell in cells))
-    if not rows:
-        return ""
-    more = f'<p class="soft">{len(rows) - MOST_ROWS} more.</p>' if len(rows) > MOST_ROWS else ""
-    return f'<h2>Defragmentation</h2><div class="card wide"><table>{"".join(rows[:MOST_ROWS])}</table>{more}</div>'
+def step_rows(policies: Iterable[Policy]) -> list[tuple[str, str, str, str]]:
+    """All steps of each policy's first seed: policy, time, what, and what came of it."""
+    return [
+        (policy.name, clock_text(step.seconds), step.reason, step.message)
+        for policy in policies
+        for step in read_steps(policy.paths[policy.seeds[0]])
+    ]

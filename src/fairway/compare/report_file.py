@@ -14,7 +14,8 @@ from fairway.own_file import check_own, first_bytes, replacing
 __all__ = ["GENERATOR", "check_report_place", "write_report"]
 
 GENERATOR: Final = '<meta name="generator" content="Fairway">'
-"""In the head of every report, near its beginning: by it the next one knows what it may replace."""
+"""In the head of every page (pages/templates/page.html), near its beginning: by it the next report knows what it may
+replace."""
 WHAT: Final = "a report"
 
 

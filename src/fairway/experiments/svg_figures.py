@@ -1,96 +1,85 @@
-"""Figures of an experiment as SVG, written by hand, for pages that load nothing.
+"""Figures of an experiment as SVG, for its page.
 
-In: figures as `figures` describes them. Out: `<svg>` elements; colours are CSS variables of the page (`--c0`
-onwards for policies, `--q0` onwards for causes), so light and dark are the page's business. Called by `report`.
+In: figures as `figures` describes them. Out: markup; see `plots.svg`. Causes have colours of their own, `--q0` onwards.
+Called by `report`.
 """
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from markupsafe import Markup
 
-from fairway.compare.svg_plots import colour
-from fairway.experiments.figures import Bars, Floats, Line, Lines, Stacks
+from fairway.experiments.figures import Bars, Line, Lines, Stacks
+from fairway.plots.svg import Frame, colour, drawing, element, points, text
 
-__all__ = ["bars_svg", "lines_svg", "stacks_svg"]
+__all__ = ["bars_svg", "cause_colour", "lines_svg", "stacks_svg"]
 
 WIDTH: Final = 480
 HEIGHT: Final = 290
-LEFT, RIGHT, TOP, BOTTOM = 44, 10, 10, 38
+LEFT, RIGHT, TOP, BOTTOM = 50, 10, 10, 38
 BAR: Final = 20
 
 
-def lines_svg(figure: Lines) -> str:
+def cause_colour(number: int) -> str:
+    """The colour of a cause by its place."""
+    return f"var(--q{number})"
+
+
+def lines_svg(figure: Lines) -> Markup:
     """Medians with bands from quartile to quartile; published medians as dots."""
     low, high = figure.x_range
-    top = _round_up(figure.y_top)
-
-    def across(x: Floats) -> Floats:
-        return LEFT + (x - low) / max(high - low, 1) * (WIDTH - LEFT - RIGHT)
-
-    def up(y: Floats) -> Floats:
-        return HEIGHT - BOTTOM - y / top * (HEIGHT - TOP - BOTTOM)
-
-    parts = _y_axis(top, figure.unit, WIDTH, HEIGHT)
+    frame = _frame(WIDTH, (low, max(high, low + 1)), figure.y_top)
     step = 5 if high - low <= 50 else 10 if high - low <= 70 else 20
-    for load in range(-(-low // step) * step, high + 1, step):
-        parts.append(_text(float(across(np.array(float(load)))), HEIGHT - BOTTOM + 15, str(load), "middle"))
-    parts.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, "load: GPUs asked for, % of all", "middle"))
+    ticks = [(float(load), str(load)) for load in range(-(-low // step) * step, high + 1, step)]
+    parts = [*_y_axis(frame, figure.unit), *frame.x_axis(ticks, "load: GPUs asked for, % of all")]
     for line in figure.lines:
-        x, curve = across(line.loads), line.curve
-        around = _points(np.concatenate([x, x[::-1]]), np.concatenate([up(curve.low), up(curve.high)[::-1]]))
-        stroke = colour(line.number)
-        parts.append(f'<polygon class="band" style="fill:{stroke}" points="{around}"/>')
-        title = f"<title>{html.escape(line.policy)}</title>"
-        points = _points(x, up(curve.median))
-        parts.append(f'<polyline class="line" style="stroke:{stroke}" points="{points}">{title}</polyline>')
-        parts += [
-            f'<circle class="dot" style="stroke:{stroke}" cx="{cx}" cy="{cy}" r="2.6"/>'
-            for cx, cy in _dots(line, x, up)
-        ]
-    return _svg(WIDTH, HEIGHT, parts, f"{figure.title} against load")
+        x, curve = frame.across(line.loads), line.curve
+        band = points(np.concatenate([x, x[::-1]]), np.concatenate([frame.up(curve.low), frame.up(curve.high)[::-1]]))
+        stroke = f"stroke:{colour(line.number)}"
+        title = element("title", line.policy)
+        parts.append(element("polygon", class_="band", style=f"fill:{colour(line.number)}", points=band))
+        parts.append(element("polyline", title, class_="line", style=stroke, points=points(x, frame.up(curve.median))))
+        parts += [element("circle", class_="dot", style=stroke, cx=cx, cy=cy, r=2.6) for cx, cy in _dots(line, frame)]
+    return _drawing(WIDTH, HEIGHT, parts, f"{figure.title} against load")
 
 
-def bars_svg(figure: Bars) -> str:
+def bars_svg(figure: Bars) -> Markup:
     """Groups of bars, each with its standard deviation; published means as diamonds."""
     group = BAR * len(figure.policies) + 26
     width = LEFT + RIGHT + group * len(figure.traces)
     both = [*figure.values.values(), *figure.published.values()]
-    top = _round_up(max((value.mean + value.std for value in both), default=1.0))
-
-    def up(y: float) -> float:
-        return HEIGHT - BOTTOM - y / top * (HEIGHT - TOP - BOTTOM)
-
-    parts = _y_axis(top, figure.unit, width, HEIGHT)
+    frame = _frame(width, (0, 1), max((value.mean + value.std for value in both), default=1.0))
+    parts = _y_axis(frame, figure.unit)
     for place, trace in enumerate(figure.traces):
         begin = LEFT + place * group + 13
-        parts.append(_text(begin + BAR * len(figure.policies) / 2, HEIGHT - BOTTOM + 16, trace, "middle"))
+        parts.append(text(begin + BAR * len(figure.policies) / 2, HEIGHT - BOTTOM + 16, trace, "middle"))
         for number, policy in enumerate(figure.policies):
-            value = figure.values.get((trace, policy))
-            if value is None:
-                continue
-            x, y = begin + number * BAR, up(value.mean)
-            theirs = figure.published.get((trace, policy))
-            words = f"{trace}, {policy}: {value}" + (f"; published {theirs}" if theirs else "")
-            fill = f"fill:{colour(number)}"
-            box = f'x="{x + 1:.1f}" y="{y:.1f}" width="{BAR - 2}" height="{max(HEIGHT - BOTTOM - y, 0):.1f}"'
-            parts.append(f'<rect {box} style="{fill}"><title>{html.escape(words)}</title></rect>')
-            middle = x + BAR / 2
-            if value.std:
-                ends = f'y1="{up(value.mean + value.std):.1f}" y2="{up(max(value.mean - value.std, 0)):.1f}"'
-                parts.append(f'<line class="spread" x1="{middle}" x2="{middle}" {ends}/>')
-            if theirs is not None:
-                at = up(theirs.mean)
-                corners = f"{middle},{at - 4:.1f} {middle + 4},{at:.1f} {middle},{at + 4:.1f} {middle - 4},{at:.1f}"
-                parts.append(f'<polygon class="published" points="{corners}"/>')
-    return _svg(width, HEIGHT, parts, figure.title)
+            parts += _bar(figure, trace, policy, begin + number * BAR, frame)
+    return _drawing(width, HEIGHT, parts, figure.title)
 
 
-def stacks_svg(figure: Stacks) -> str:
+def _bar(figure: Bars, trace: str, policy: str, x: float, frame: Frame) -> list[Markup]:
+    value, theirs = figure.values.get((trace, policy)), figure.published.get((trace, policy))
+    if value is None:
+        return []
+    y, middle = float(frame.up(value.mean)), x + BAR / 2
+    title = element("title", f"{trace}, {policy}: {value}" + (f"; published {theirs}" if theirs else ""))
+    box = {"x": x + 1, "y": y, "width": BAR - 2, "height": max(HEIGHT - BOTTOM - y, 0.0)}
+    parts = [element("rect", title, **box, style=f"fill:{colour(figure.policies.index(policy))}")]
+    if value.std:
+        ends = {"y1": float(frame.up(value.mean + value.std)), "y2": float(frame.up(max(value.mean - value.std, 0)))}
+        parts.append(element("line", class_="spread", x1=middle, x2=middle, **ends))
+    if theirs is not None:
+        at = float(frame.up(theirs.mean))
+        corners = points(np.array([0, 4, 0, -4]) + middle, np.array([-4, 0, 4, 0]) + at)
+        parts.append(element("polygon", class_="published", points=corners))
+    return parts
+
+
+def stacks_svg(figure: Stacks) -> Markup:
     """A bar for each policy, made of causes."""
     left, right, bottom = 100, 54, 34
     totals = np.sum(list(figure.parts.values()), axis=0)
@@ -98,51 +87,40 @@ def stacks_svg(figure: Stacks) -> str:
     parts = []
     for row, policy in enumerate(figure.policies):
         y = row * (BAR + 6)
-        parts.append(_text(left - 8, y + BAR / 2 + 4, policy, "end"))
+        parts.append(text(left - 8, y + BAR / 2 + 4, policy, "end"))
         x = float(left)
         for number, (cause, shares) in enumerate(figure.parts.items()):
             length = float(shares[row]) * scale
-            words = f"{policy}, {cause}: {shares[row]:.2f} %"
-            box = f'x="{x:.2f}" y="{y}" width="{length:.2f}" height="{BAR}"'
-            parts.append(f'<rect {box} style="fill:var(--q{number})"><title>{html.escape(words)}</title></rect>')
+            title = element("title", f"{policy}, {cause}: {shares[row]:.2f} %")
+            box = {"x": x, "y": y, "width": length, "height": BAR}
+            parts.append(element("rect", title, **box, style=f"fill:{cause_colour(number)}"))
             x += length
-        parts.append(_text(x + 6, y + BAR / 2 + 4, f"{totals[row]:.2f} %", "start"))
+        parts.append(text(x + 6, y + BAR / 2 + 4, f"{totals[row]:.2f} %", "start"))
     height = len(figure.policies) * (BAR + 6) + bottom
-    parts.append(_text((left + WIDTH - right) / 2, height - 12, "% of all GPUs", "middle"))
-    return _svg(WIDTH, height, parts, figure.title)
+    parts.append(text((left + WIDTH - right) / 2, height - 12, "% of all GPUs", "middle"))
+    return _drawing(WIDTH, height, parts, figure.title)
 
 
-def _dots(line: Line, x: Floats, up: object) -> list[tuple[str, str]]:
-    if line.published is None or not callable(up):
+def _frame(width: float, x_range: tuple[float, float], y_top: float) -> Frame:
+    return Frame(width, HEIGHT, (LEFT, RIGHT, TOP, BOTTOM), x_range, (0.0, _round_up(y_top)))
+
+
+def _y_axis(frame: Frame, unit: str) -> list[Markup]:
+    top = frame.y_range[1]
+    return frame.y_axis([top * part / 4 for part in range(5)], lambda value: f"{value:g}", unit)
+
+
+def _dots(line: Line, frame: Frame) -> list[tuple[float, float]]:
+    """Every fifth or tenth of the published medians."""
+    if line.published is None:
         return []
-    every = slice(None, None, 5 if len(x) < 60 else 10)
-    heights = up(line.published)
-    return [(f"{cx:.1f}", f"{cy:.1f}") for cx, cy in zip(x[: len(heights)][every], heights[every], strict=True)]
+    every = slice(None, None, 5 if len(line.loads) < 60 else 10)
+    x, y = frame.across(line.loads[: len(line.published)]), frame.up(line.published)
+    return [(float(cx), float(cy)) for cx, cy in zip(x[every], y[every], strict=True)]
 
 
-def _y_axis(top: float, unit: str, width: int, height: int) -> list[str]:
-    parts = []
-    for part in range(5):
-        y = height - BOTTOM - part / 4 * (height - TOP - BOTTOM)
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{width - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(_text(LEFT - 6, y + 4, f"{top * part / 4:g}", "end"))
-    middle = (TOP + height - BOTTOM) / 2
-    turned = f'<text transform="translate(11 {middle:.0f}) rotate(-90)" text-anchor="middle">{html.escape(unit)}</text>'
-    return [*parts, turned]
-
-
-def _points(x: Floats, y: Floats) -> str:
-    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-
-
-def _svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
-    size = f'viewBox="0 0 {width:g} {height:g}" style="max-width:{width * 1.25:g}px"'
-    body = "\n".join(parts)
-    return f'<svg {size} role="img" aria-label="{html.escape(label)}">\n{body}\n</svg>'
-
-
-def _text(x: float, y: float, words: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(words)}</text>'
+def _drawing(width: float, height: float, parts: list[Markup], label: str) -> Markup:
+    return drawing(width, height, parts, label, style=f"max-width:{width * 1.25:g}px")
 
 
 def _round_up(value: float) -> float:

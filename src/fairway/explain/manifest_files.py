@@ -26,17 +26,17 @@ from fairway.model import (
     Pod,
     ReplicaSet,
     ReplicationController,
-    Skipped,
     Source,
     StatefulSet,
     UserError,
     compile_selector,
     dns_subdomain_problem,
-    load_files,
     object_name,
     skipped_notes,
 )
 from fairway.model.controllers import Controller
+from fairway.trace.manifest_objects import read_objects
+from fairway.trace.problems import Problems
 
 __all__ = ["load_manifests"]
 
@@ -51,15 +51,15 @@ def load_manifests(files: Sequence[str], cluster_files: Sequence[str], there: Se
     """Read everything; see the module. What is `there` belongs to the cluster as the files of `cluster_files` do."""
     if [*files, *cluster_files].count("-") > 1:
         raise UserError("standard input can be read only once", "give - once, and files for the rest", 2)
-    passed_over: list[Skipped] = []
+    strict = Problems(strict=True)
+    cluster, passed_over = read_objects(cluster_files, strict, may_be_empty=True)
     # What a running cluster's controllers make is there already.
-    found = [*there, *load_files(cluster_files, passed_over)]
-    given = [one for one in found if not isinstance(one.object, OWN_KINDS)]
-    others: list[Skipped] = []
+    given = [one for one in [*there, *cluster] if not isinstance(one.object, OWN_KINDS)]
+    loaded, others = read_objects(files, strict, may_be_empty=True)
     asked: list[Asked] = []
     kept: list[Loaded] = []
     finished: list[str] = []
-    for thing, source in _named(_in_order(files, others)):
+    for thing, source in _named(loaded):
         if isinstance(thing, Pod):
             if thing.is_finished:
                 finished.append(object_name(thing))
@@ -83,20 +83,14 @@ def load_manifests(files: Sequence[str], cluster_files: Sequence[str], there: Se
         raise UserError(what, f"give with -f {hint}")
     if sum(one.num_pods for one in wanted) > MAX_PODS:
         raise UserError(f"more than {MAX_PODS} pods are too many to try", "try fewer replicas, or use --copies")
-    notes += _notes(objects, wanted, nodes, [*passed_over, *others])
+    notes += _notes(objects, wanted, nodes, passed_over + others)
     return Manifests(objects, wanted, notes)
 
 
-def _in_order(files: Sequence[str], others: list[Skipped]) -> Iterator[Found]:
-    """Everything in the files, as it stands there; what is of no known kind goes to `others`."""
-    for path in files:
-        yield from ((one.object, one.source) for one in load_files([path], others))
-
-
-def _named(found: Iterable[Found]) -> Iterator[Found]:
+def _named(loaded: Iterable[Loaded]) -> Iterator[Found]:
     """With names for pods that leave theirs to the API server: their prefix and a number, the same on every run."""
     numbers: Counter[str] = Counter()
-    for thing, source in found:
+    for thing, source in ((one.object, one.source) for one in loaded):
         meta = thing.metadata
         if isinstance(thing, Pod) and meta.generate_name and not meta.name:
             numbers[meta.generate_name] += 1
@@ -155,12 +149,11 @@ def _checked(thing: Pod | Controller, source: Source, nodes: Sequence[Node]) -> 
     return wanted
 
 
-def _instead(kept: Sequence[Loaded], others: Sequence[Skipped]) -> str:
+def _instead(kept: Sequence[Loaded], others: Counter[str]) -> str:
     """What the files have that can not be placed, by kind; kinds that nobody here knows are named as such."""
     known = Counter(one.object.kind for one in kept)
-    unknown = Counter(one.kind for one in others)
     parts = [f"{count} {kind}" for kind, count in sorted(known.items())]
-    parts += [f"{count} {kind} (not a kind that makes pods here)" for kind, count in sorted(unknown.items())]
+    parts += [f"{count} {kind} (not a kind that makes pods here)" for kind, count in sorted(others.items())]
     return f": found {', '.join(parts)}" if parts else ": found nothing at all"
 
 
@@ -189,7 +182,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _notes(
-    objects: Sequence[Loaded], wanted: Sequence[Wanted], nodes: Sequence[Node], skipped: Sequence[Skipped]
+    objects: Sequence[Loaded], wanted: Sequence[Wanted], nodes: Sequence[Node], skipped: Counter[str]
 ) -> Iterator[str]:
     made = [one for one in wanted if one.kind != "Pod"]
     if made:
@@ -203,4 +196,4 @@ def _notes(
     lost = Counter(pod.spec.node_name for pod in pods if pod.spec.node_name and pod.spec.node_name not in names)
     if lost:
         yield f"{lost.total()} pods do not count, being on nodes that are not in the files: {_few(sorted(lost))}"
-    yield from skipped_notes(Counter(one.title for one in skipped))
+    yield from skipped_notes(skipped)

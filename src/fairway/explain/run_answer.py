@@ -9,7 +9,6 @@ Called by `fairway why --run` and by the library's `run.why`.
 from __future__ import annotations
 
 import difflib
-import html
 from typing import Any
 
 from fairway.explain.explanation import COLUMNS, Explanation
@@ -91,8 +90,10 @@ class RunAnswer:
 
     def _repr_html_(self) -> str:
         """In a notebook: the text, its first line in bold."""
+        from fairway.pages import render  # noqa: PLC0415 - only notebooks need it
+
         first, _, rest = str(self).partition("\n")
-        return f'<pre style="line-height:1.3"><b>{html.escape(first)}</b>\n{html.escape(rest)}</pre>'
+        return render("answer.html", first=first, rest=rest)
 
 
 def answer(

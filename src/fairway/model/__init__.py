@@ -49,7 +49,6 @@ from fairway.model.errors import (
     Source,
     UserError,
 )
-from fairway.model.files import load_files
 from fairway.model.image import normalized_image_name
 from fairway.model.meta import (
     Int32,
@@ -373,7 +372,6 @@ __all__ = [
     "json_decoder",
     "label_key_problem",
     "label_value_problem",
-    "load_files",
     "load_json",
     "load_yaml",
     "normalized_image_name",

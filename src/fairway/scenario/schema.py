@@ -7,13 +7,9 @@ else has to hold is checked when a scenario is read.
 
 from __future__ import annotations
 
-import ast
-import inspect as python
 import json
 import sys
-import textwrap
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -99,8 +95,7 @@ def _collect(shape: inspect.Type, structs: dict[str, inspect.StructType]) -> Non
 
 def _struct(shape: inspect.StructType) -> dict[str, Any]:
     tag = {shape.tag_field: {"const": shape.tag}} if shape.tag_field else {}
-    words = _words(shape.cls)
-    fields = {field.encode_name: {**words.get(field.name, {}), **_field(field)} for field in shape.fields}
+    fields = {field.encode_name: _field(field) for field in shape.fields}
     schema: dict[str, Any] = {
         "type": "object",
         "description": " ".join((shape.cls.__doc__ or "").split()),
@@ -109,19 +104,6 @@ def _struct(shape: inspect.StructType) -> dict[str, Any]:
     }
     needed = [*tag, *(field.encode_name for field in shape.fields if field.required)]
     return {**schema, "required": needed} if needed else schema
-
-
-def _words(kind: type) -> dict[str, dict[str, str]]:
-    """What trace readers say about their options, in the text behind each."""
-    words = {}
-    for each in reversed(kind.__mro__):
-        if not each.__module__.startswith("fairway."):
-            continue
-        (body,) = ast.parse(textwrap.dedent(python.getsource(each))).body
-        for field, text in pairwise(body.body if isinstance(body, ast.ClassDef) else ()):
-            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                words[ast.unparse(field.target)] = {"description": " ".join(str(text.value.value).split())}
-    return words
 
 
 def _field(field: inspect.Field) -> dict[str, Any]:

@@ -28,14 +28,12 @@ Seconds: TypeAlias = str | int | float
 class _Pattern(
     msgspec.Struct, tag_field="pattern", kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True
 ):
-    count: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    """How many arrive."""
-    over: Seconds | None = None
-    """In which time."""
-    rate: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """How many a second, in the mean."""
-    start: Seconds = 0
-    """When the first may arrive."""
+    count: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, msgspec.Meta(description="How many arrive.")] = None
+    over: Annotated[Seconds | None, msgspec.Meta(description="In which time.")] = None
+    rate: Annotated[
+        Annotated[float, msgspec.Meta(gt=0)] | None, msgspec.Meta(description="How many a second, in the mean.")
+    ] = None
+    start: Annotated[Seconds, msgspec.Meta(description="When the first may arrive.")] = 0
 
 
 class Even(_Pattern, tag="even", kw_only=True, frozen=True):
@@ -50,20 +48,21 @@ class Diurnal(_Pattern, tag="diurnal", kw_only=True, frozen=True):
     """By chance, at a rate that rises and falls with the time of day."""
 
     period: Seconds = "24h"
-    peak: Seconds = "14h"
-    """When the rate is highest."""
-    amplitude: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8
-    """How far the rate goes above and below its mean; with 1 it falls to nothing."""
+    peak: Annotated[Seconds, msgspec.Meta(description="When the rate is highest.")] = "14h"
+    amplitude: Annotated[
+        float,
+        msgspec.Meta(
+            ge=0, le=1, description="How far the rate goes above and below its mean; with 1 it falls to nothing."
+        ),
+    ] = 0.8
 
 
 class Bursts(_Pattern, tag="bursts", kw_only=True, frozen=True):
     """By chance, a share of them in bursts at regular times."""
 
-    every: Seconds = "1h"
-    """From one burst to the next; the first is at the start."""
+    every: Annotated[Seconds, msgspec.Meta(description="From one burst to the next; the first is at the start.")] = "1h"
     lasting: Seconds = "1m"
-    share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8
-    """The share that arrives in bursts."""
+    share: Annotated[float, msgspec.Meta(ge=0, le=1, description="The share that arrives in bursts.")] = 0.8
 
 
 ArrivalPattern: TypeAlias = Even | Poisson | Diurnal | Bursts

@@ -1,7 +1,8 @@
 """Objects from manifest files, big ones too, with progress; what is wrong is noted and the rest is kept.
 
 In: paths of files and directories, of JSON or YAML, plain or gzip; "-" is standard input. Out: the objects with their
-places, and how many objects of other kinds there were. Called by `manifests` and `snapshot`.
+places, and how many objects of other kinds there were. The one way to read manifests: `manifests` and `snapshot` make
+workloads of them, `explain.manifest_files` trials.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from fairway.model import DecodeError, Loaded, Skipped, load_json, load_yaml
-from fairway.model.files import SUFFIXES, utf8_text
+import msgspec
+
+from fairway.model import DecodeError, Loaded, Skipped, Source, load_json, load_yaml
 from fairway.trace.manifest_text import Piece, cut_json, cut_yaml
 from fairway.trace.problems import Problems
-from fairway.trace.text_file import Progress, read_bytes
+from fairway.trace.text_file import Progress, read_bytes, utf8_text
 
-__all__ = ["manifest_files", "paths_of", "read_objects"]
+__all__ = ["SUFFIXES", "manifest_files", "paths_of", "read_objects"]
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 STDIN: Final = "-"
+SUFFIXES: Final = (".yaml", ".yml", ".json")
 ALL_SUFFIXES: Final = (*SUFFIXES, *(f"{suffix}.gz" for suffix in SUFFIXES))
 LINE: Final = re.compile(r"\bline \d+")
 
@@ -48,16 +51,25 @@ def manifest_files(paths: Iterable[str]) -> list[str]:
 
 
 def read_objects(
-    paths: Paths, problems: Problems, progress: Progress | None = None
+    paths: Paths, problems: Problems, progress: Progress | None = None, *, may_be_empty: bool = False
 ) -> tuple[list[Loaded], Counter[str]]:
-    """Every object, and the number of objects of each kind that Fairway does not read."""
+    """Every object, and the number of objects of each kind that Fairway does not read.
+
+    An empty file is a problem, unless it `may_be_empty`, as one of many in a folder of rendered templates is.
+    """
     loaded: list[Loaded] = []
     others: Counter[str] = Counter()
     files = manifest_files(paths_of(paths))
     part = None if progress is None else lambda amount: progress(amount / len(files))
     for file in files:
+        data = utf8_text(sys.stdin.buffer.read() if file == STDIN else read_bytes(file))
+        name = "<stdin>" if file == STDIN else file
+        if not data.strip():
+            if not may_be_empty:
+                problems.add(DecodeError("is empty", source=name))
+            continue
         skipped: list[Skipped] = []
-        for one in _read_file(file, problems, skipped, part):
+        for one in _read_text(data, name, problems, skipped, part):
             loaded.append(one)
             others.update(other.title for other in skipped)
             skipped.clear()
@@ -65,12 +77,9 @@ def read_objects(
     return loaded, others
 
 
-def _read_file(path: str, problems: Problems, skipped: list[Skipped], progress: Progress | None) -> Iterator[Loaded]:
-    file = "<stdin>" if path == STDIN else path
-    data = utf8_text(sys.stdin.buffer.read() if path == STDIN else read_bytes(path))
-    if not data.strip():
-        problems.add(DecodeError("is empty", source=file))
-        return
+def _read_text(
+    data: bytes, file: str, problems: Problems, skipped: list[Skipped], progress: Progress | None
+) -> Iterator[Loaded]:
     told = 0.0
     is_json = _is_json(file, data)
     for piece in (cut_json if is_json else cut_yaml)(data, file):
@@ -79,8 +88,7 @@ def _read_file(path: str, problems: Problems, skipped: list[Skipped], progress: 
         except DecodeError as error:
             problems.add(_placed(error, piece, file))
         else:
-            for one in found:
-                yield Loaded(one.object, piece.source if len(found) == 1 else one.source)
+            yield from (Loaded(one.object, _place(one.source, piece)) for one in found)
         if progress is not None:
             told += piece.share
             progress(piece.share)
@@ -100,4 +108,12 @@ def _placed(error: DecodeError, piece: Piece, file: str) -> DecodeError:
             load_yaml(b"\n" * (piece.line - 1) + piece.text, file)
         except DecodeError as again:
             return again
-    return DecodeError(error.problem, source=piece.source, subject=error.subject, field=error.field)
+    source = error.source if isinstance(error.source, Source) else Source(error.source)
+    return DecodeError(error.problem, source=_place(source, piece), subject=error.subject, field=error.field)
+
+
+def _place(source: Source, piece: Piece) -> Source:
+    """Where something of a piece is in the whole file; a piece may be a list, or a file that was not cut."""
+    if source.line is not None:
+        return source
+    return piece.source if source.item is None else msgspec.structs.replace(piece.source, item=source.item)

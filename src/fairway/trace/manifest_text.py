@@ -23,6 +23,7 @@ LIST_KIND: Final = re.compile(rb"^kind:[ \t]*[\"']?List[\"']?[ \t]*\r?$", re.MUL
 ITEMS: Final = re.compile(rb"^items:[ \t]*\r?\n", re.MULTILINE)
 DASH: Final = re.compile(rb"^( *)-(?=[ \t\r\n])", re.MULTILINE)
 KIND: Final = re.compile(rb"^kind:", re.MULTILINE)
+EMPTY: Final = re.compile(rb"\s*(?:#.*\s*)*")
 BLANK_LINES: Final = re.compile(rb"(?:[ \t]*\r?\n)*")
 SHARED: Final = re.compile(rb"^[^#\n]*?[:-][ \t]+[&*]\w", re.MULTILINE)  # an anchor or alias: items may share values
 TOP_LEVEL: Final = re.compile(rb"^[^ \t\r\n#-]", re.MULTILINE)
@@ -88,16 +89,16 @@ def cut_yaml(data: bytes, file: str) -> Iterator[Piece]:
     # What stands behind three dashes belongs to the next document; the dashes themselves do not matter to it.
     starts = [0, *(found.start() + 3 for found in separators)]
     ends = [*(found.start() for found in separators), len(data)]
+    documents = [span for span in zip(starts, ends, strict=True) if not EMPTY.fullmatch(data, *span)]
     line, counted = 1, 0
-    for first, end in zip(starts, ends, strict=True):
+    for number, (first, end) in enumerate(documents, 1):
         start = BLANK_LINES.match(data, first, end).end()  # type: ignore[union-attr]  # it matches nothing as well
         line += data.count(b"\n", counted, start)
         counted = start
         document = data[start:end]
-        if not document.strip():
-            continue
         if (found := _find_items(document, file)) is None:
-            yield Piece(document, Source(f"{file}:{line}"), line, len(document) / len(data))
+            source = Source(file, number, line if len(documents) > 1 else None)
+            yield Piece(document, source, line, len(document) / len(data))
         else:
             yield from _cut_items(document, *found, file=file, line=line, size=len(data))
 

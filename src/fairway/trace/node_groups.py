@@ -54,17 +54,19 @@ class NodeGroup(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbi
     """So many equal nodes."""
 
     count: Annotated[int, msgspec.Meta(ge=0, le=MAX_NODES)]
-    name: str = "node-{}"
-    """`{}` stands for a number, from 0."""
+    name: Annotated[str, msgspec.Meta(description="`{}` stands for a number, from 0.")] = "node-{}"
     cpu: str | int | float = 32
     memory: str | int | float = "128Gi"
     pods: Annotated[int, msgspec.Meta(ge=0)] = 110
-    resources: dict[str, str | int | float] = {}
-    """Others, such as nvidia.com/gpu or ephemeral-storage."""
+    resources: Annotated[
+        dict[str, str | int | float], msgspec.Meta(description="Others, such as nvidia.com/gpu or ephemeral-storage.")
+    ] = {}
     labels: dict[str, str] = {}
     taints: tuple[NodeTaint, ...] = ()
-    zones: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Over how many zones the nodes are dealt out, one after the other."""
+    zones: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None,
+        msgspec.Meta(description="Over how many zones the nodes are dealt out, one after the other."),
+    ] = None
     racks: Racks | None = None
 
 

@@ -56,21 +56,43 @@ T = TypeVar("T")
 class OpenbOptions(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True):
     """How to read the pod list."""
 
-    times: Literal["recorded", "order"] = "recorded"
-    """`recorded`: when they were created, for as long as they ran. `order`: one after the other, to stay."""
-    compression: Annotated[float, msgspec.Meta(gt=0)] = 1.0
-    """With recorded times: so many times faster do they arrive. They run as long as they did."""
-    longest_gap: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """With recorded times: longer times without arrivals (seconds) are shortened to this, before compression."""
-    interval: Annotated[float, msgspec.Meta(ge=0)] = 1.0
-    """With `order`: seconds from one arrival to the next."""
-    pending: bool = True
-    """Take the pods too that the trace never saw running; they run for as long as they waited."""
-    failures: bool = True
-    """Pods that failed then fail again, after the same time."""
-    gpu_requests: bool = False
-    """Ask for alibabacloud.com/gpu-milli as a resource and for the model by node affinity too, which
-    the default plugins understand: devices are then shared as one pool a node."""
+    times: Annotated[
+        Literal["recorded", "order"],
+        msgspec.Meta(
+            description="`recorded`: when they were created, for as long as they ran. "
+            "`order`: one after the other, to stay."
+        ),
+    ] = "recorded"
+    compression: Annotated[
+        float,
+        msgspec.Meta(
+            gt=0, description="With recorded times: so many times faster do they arrive. They run as long as they did."
+        ),
+    ] = 1.0
+    longest_gap: Annotated[
+        Annotated[float, msgspec.Meta(gt=0)] | None,
+        msgspec.Meta(
+            description="With recorded times: longer times without arrivals (seconds) are shortened to this, "
+            "before compression."
+        ),
+    ] = None
+    interval: Annotated[
+        float, msgspec.Meta(ge=0, description="With `order`: seconds from one arrival to the next.")
+    ] = 1.0
+    pending: Annotated[
+        bool,
+        msgspec.Meta(
+            description="Take the pods too that the trace never saw running; they run for as long as they waited."
+        ),
+    ] = True
+    failures: Annotated[bool, msgspec.Meta(description="Pods that failed then fail again, after the same time.")] = True
+    gpu_requests: Annotated[
+        bool,
+        msgspec.Meta(
+            description="Ask for alibabacloud.com/gpu-milli as a resource and for the model by node affinity too, "
+            "which the default plugins understand: devices are then shared as one pool a node."
+        ),
+    ] = False
     namespace: str = "paib-gpu"
 
 

@@ -45,25 +45,38 @@ MEBIBYTE: Final = 2**20
 class SwfOptions(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True):
     """How jobs become pods."""
 
-    procs_per_pod: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """A job becomes a gang of pods of so many processors, the last with what remains; without, it is one pod."""
-    size: Literal["requested", "used"] = "requested"
-    """Which processors and memory count; where the log does not know one it is the other."""
-    cpu_per_proc: str | float = "1"
-    """What a processor of the log is in CPUs."""
-    memory_per_proc: str | float | None = None
-    """What a processor asks for when the log does not know; without, nothing."""
-    statuses: tuple[Literal[-1, 0, 1, 2, 3, 4, 5], ...] = (-1, 0, 1, 5)
-    """Which jobs count, by status: 0 failed, 1 completed, 5 cancelled, 2 to 4 parts of jobs, -1 not known."""
-    failures: bool = True
-    """Jobs that failed then fail again, after the same time."""
-    nodes: bool = False
-    """Make the nodes that the header speaks of (MaxNodes, MaxProcs)."""
-    node_memory: str | float = "256Gi"
-    """What each of these nodes has, of which the header says nothing."""
+    procs_per_pod: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None,
+        msgspec.Meta(
+            description="A job becomes a gang of pods of so many processors, the last with what remains; "
+            "without, it is one pod."
+        ),
+    ] = None
+    size: Annotated[
+        Literal["requested", "used"],
+        msgspec.Meta(description="Which processors and memory count; where the log does not know one it is the other."),
+    ] = "requested"
+    cpu_per_proc: Annotated[str | float, msgspec.Meta(description="What a processor of the log is in CPUs.")] = "1"
+    memory_per_proc: Annotated[
+        str | float | None,
+        msgspec.Meta(description="What a processor asks for when the log does not know; without, nothing."),
+    ] = None
+    statuses: Annotated[
+        tuple[Literal[-1, 0, 1, 2, 3, 4, 5], ...],
+        msgspec.Meta(
+            description="Which jobs count, by status: 0 failed, 1 completed, 5 cancelled, 2 to 4 parts of jobs, "
+            "-1 not known."
+        ),
+    ] = (-1, 0, 1, 5)
+    failures: Annotated[bool, msgspec.Meta(description="Jobs that failed then fail again, after the same time.")] = True
+    nodes: Annotated[
+        bool, msgspec.Meta(description="Make the nodes that the header speaks of (MaxNodes, MaxProcs).")
+    ] = False
+    node_memory: Annotated[
+        str | float, msgspec.Meta(description="What each of these nodes has, of which the header says nothing.")
+    ] = "256Gi"
     namespace: str = "default"
-    prefix: str = "job"
-    """Pods are called by it and the job's number."""
+    prefix: Annotated[str, msgspec.Meta(description="Pods are called by it and the job's number.")] = "job"
 
 
 def read_swf(

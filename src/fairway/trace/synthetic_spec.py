@@ -50,26 +50,34 @@ class SyntheticClass(msgspec.Struct, kw_only=True, frozen=True, rename="camel", 
     """Pods of one sort."""
 
     name: str
-    weight: float = 1.0
-    """How often it is this one, compared with the others."""
+    weight: Annotated[float, msgspec.Meta(description="How often it is this one, compared with the others.")] = 1.0
     cpu: Distributed | None = None
     memory: Distributed | None = None
-    requests: dict[str, Distributed] = {}
-    """Other resources, such as nvidia.com/gpu."""
-    duration: Distributed | None = None
-    """How long a pod runs; without, forever."""
-    gang: Distributed = 1
-    """How many pods arrive together, as one job."""
-    users: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
-    """How many users they are of; without, they are their namespace's."""
-    user_skew: Annotated[float, msgspec.Meta(ge=0, le=10)] = 0.0
-    """How uneven users are: the k-th has a weight of k to the power of minus this."""
+    requests: Annotated[
+        dict[str, Distributed], msgspec.Meta(description="Other resources, such as nvidia.com/gpu.")
+    ] = {}
+    duration: Annotated[Distributed | None, msgspec.Meta(description="How long a pod runs; without, forever.")] = None
+    gang: Annotated[Distributed, msgspec.Meta(description="How many pods arrive together, as one job.")] = 1
+    users: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0, le=1_000_000, description="How many users they are of; without, they are their namespace's."
+        ),
+    ] = 0
+    user_skew: Annotated[
+        float,
+        msgspec.Meta(
+            ge=0, le=10, description="How uneven users are: the k-th has a weight of k to the power of minus this."
+        ),
+    ] = 0.0
     fail_probability: Share = 0.0
     namespace: str = ""
     labels: dict[str, str] = {}
     priority: Annotated[int, msgspec.Meta(ge=-(2**31), le=1_000_000_000)] | None = None
-    template: dict[str, Any] = {}
-    """A pod template (metadata, spec); what is said above goes into its first container."""
+    template: Annotated[
+        dict[str, Any],
+        msgspec.Meta(description="A pod template (metadata, spec); what is said above goes into its first container."),
+    ] = {}
 
 
 class SyntheticSpec(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -77,8 +85,7 @@ class SyntheticSpec(msgspec.Struct, kw_only=True, frozen=True, rename="camel", f
 
     arrivals: ArrivalPattern
     classes: tuple[SyntheticClass, ...]
-    name: str = "pod"
-    """Pods are called by it, their class and a number."""
+    name: Annotated[str, msgspec.Meta(description="Pods are called by it, their class and a number.")] = "pod"
     namespace: str = "default"
 
 

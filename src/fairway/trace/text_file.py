@@ -8,6 +8,7 @@ it was last told, and these parts add up to 1.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
@@ -18,7 +19,7 @@ from typing import Final, TypeAlias
 
 from fairway.model import DecodeError
 
-__all__ = ["Progress", "read_bytes", "read_lines"]
+__all__ = ["Progress", "read_bytes", "read_lines", "utf8_text"]
 
 Progress: TypeAlias = Callable[[float], None]
 Binary: TypeAlias = io.BufferedReader | gzip.GzipFile
@@ -68,6 +69,14 @@ def read_bytes(path: PathLike, progress: Progress | None = None) -> bytes:
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise _damaged(path, error, f"after {len(data)} bytes of text") from error
     return bytes(data)
+
+
+def utf8_text(data: bytes) -> bytes:
+    """The text as UTF-8: some shells write what a command prints as UTF-16."""
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace").encode()
+    return data.removeprefix(codecs.BOM_UTF8)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairway.plots.axes import new_axes
 from fairway.record import RecordError, Run
 from fairway.record.curves import WAIT_TICKS, lowest_share, node_shares, utilisation_curve, wait_seconds, wait_shares
 from fairway.record.load import load_history
@@ -36,7 +37,7 @@ def utilisation(runs: Runs, resource: str | None = None, *, axes: Axes | None = 
 
     Of one run every resource unless one is named; of several runs, by name, the resource named (or cpu).
     """
-    axes = _axes(axes)
+    axes = axes or new_axes()
     lines: list[tuple[str, Run, str]] = []
     for name, run in _named(runs).items():
         wanted = [resource or "cpu"] if isinstance(runs, Mapping) or resource else list(run.resources)
@@ -57,7 +58,7 @@ def utilisation(runs: Runs, resource: str | None = None, *, axes: Axes | None = 
 
 def waits(runs: Runs, *, axes: Axes | None = None) -> Axes:
     """What share of the pods waited at most so long for a node; pods that never got one wait longer."""
-    axes = _axes(axes)
+    axes = axes or new_axes()
     named = _named(runs)
     curves = {name: wait_shares(wait_seconds(run), NUM_POINTS) for name, run in named.items()}
     for name, (seconds, shares) in curves.items():
@@ -79,7 +80,7 @@ def waits(runs: Runs, *, axes: Axes | None = None) -> Axes:
 def nodes(run: Run, resource: str = "cpu", *, axes: Axes | None = None) -> Axes:
     """A heat map: a row a node, in the order in which they came; how full it was, over time. Grey: not there."""
     _check_resource(run, resource)
-    axes = _axes(axes)
+    axes = axes or new_axes()
     history = load_history(run)
     _, shares = node_shares(history, resource, NUM_POINTS)
     axes.set_facecolor("0.85")
@@ -110,12 +111,3 @@ def _check_resource(run: Run, resource: str) -> None:
 
 def _percent(share: float, _: float) -> str:
     return f"{share:.0%}"
-
-
-def _axes(axes: Axes | None) -> Axes:
-    """Those given, or those of a new figure."""
-    try:
-        from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, and slow to import
-    except ImportError as error:
-        raise RecordError("plots need matplotlib: pip install 'fairway[plots]'") from error
-    return plt.subplots(figsize=(8, 3.2), layout="constrained")[1] if axes is None else axes

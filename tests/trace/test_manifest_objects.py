@@ -8,9 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from fairway.model import DecodeError, Skipped, load_files
+from fairway.model import DecodeError, Loaded
+from fairway.trace.manifest_objects import Paths, read_objects
+from fairway.trace.problems import Problems
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\n"
+
+
+def load_files(paths: Paths) -> list[Loaded]:
+    return read_objects(paths, Problems(strict=True))[0]
 
 
 def write(path: Path, name: str) -> Path:
@@ -43,9 +49,7 @@ def test_text_as_other_shells_write_it(tmp_path: Path, name: str, encoding: str)
 
 def test_what_is_skipped_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n")
-    skipped: list[Skipped] = []
-    assert load_files([tmp_path], skipped) == []
-    assert [(one.kind, one.name, one.source.file) for one in skipped] == [("Secret", "s", str(tmp_path / "x.yaml"))]
+    assert read_objects([tmp_path], Problems(strict=True)) == ([], {"Secret": 1})
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
@@ -65,7 +69,36 @@ def test_an_empty_directory(tmp_path: Path) -> None:
 )
 def test_standard_input(text: str) -> None:
     code = (
-        "from fairway.model import load_files as l; print([(str(o.source), o.object.metadata.name) for o in l(['-'])])"
+        "from fairway.trace.manifest_objects import *; from fairway.trace.problems import Problems;"
+        "print([(str(o.source), o.object.metadata.name) for o in read_objects('-', Problems(strict=True))[0]])"
     )
     run = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True)
     assert run.stdout == "[('<stdin>', 'web')]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (POD.format(name="a"), ["f.yaml"]),
+        (f"# only words\n---\n{POD.format(name='a')}", ["f.yaml"]),
+        (f"{POD.format(name='a')}---\n{POD.format(name='b')}", ["f.yaml, document 1 (line 1)", "document 2 (line 5)"]),
+        (f"%YAML 1.1\n---\n{POD.format(name='a')}---\n{POD.format(name='b')}", ["document 1 (line ", "document 2 ("]),
+        (
+            "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n"
+            "- {apiVersion: v1, kind: Pod, metadata: {name: b}}\n",
+            ["f.yaml:4, items[0]", "f.yaml:5, items[1]"],
+        ),
+        (
+            "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]\n",
+            ["f.yaml, items[0]"],
+        ),
+    ],
+    ids=["alone", "behind a comment", "two documents", "a directive", "a list", "a list in one line"],
+)
+def test_each_object_has_its_place(tmp_path: Path, text: str, places: list[str]) -> None:
+    (tmp_path / "f.yaml").write_text(text)
+    sources = [str(one.source) for one in load_files(tmp_path / "f.yaml")]
+    assert len(sources) == len(places)
+    for source, place in zip(sources, places, strict=True):
+        assert place in source
+    assert ", document" not in sources[0] or len(sources) > 1

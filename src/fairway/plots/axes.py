@@ -1,0 +1,98 @@
+"""Figures of matplotlib, an extra: the one place that makes and saves them.
+
+Out: axes and figures in our style, and PNG files by the rule of `own_file`: only an earlier figure of ours is replaced.
+matplotlib is imported when the first is made; without it that is a `RecordError` which says how to get it. Called by
+`fairway.plots` and `experiments.png_figures`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from fairway.own_file import first_bytes, replacing
+from fairway.record import RecordError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["INK", "cause_colour", "new_axes", "new_figure", "policy_colour", "save_figure"]
+
+# Those of the pages: pages/templates/colours.css.
+POLICIES: Final = ("#2563eb", "#ea580c", "#059669", "#9333ea", "#ca8a04", "#db2777", "#0891b2", "#64748b")
+CAUSES: Final = ("#7f1d1d", "#dc2626", "#f59e0b", "#94a3b8", "#475569", "#7c3aed", "#10b981")
+INK: Final = "#1b1f24"
+MARK: Final = "Fairway, with Matplotlib"  # in every figure: by it the next one knows what it may replace
+DPI: Final = 150
+INCHES_A_KEY: Final = 1.2  # of a legend
+STYLE: Final[Any] = {
+    "font.size": 9,
+    "axes.edgecolor": "#9aa3ad",
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e5e7eb",
+    "xtick.color": "#6b7280",
+    "ytick.color": "#6b7280",
+    "legend.frameon": False,
+}
+
+
+def policy_colour(number: int) -> str:
+    """The colour of a policy by its place, as pages have it."""
+    return POLICIES[number % len(POLICIES)]
+
+
+def cause_colour(number: int) -> str:
+    """The colour of a cause by its place, as pages have it."""
+    return CAUSES[number % len(CAUSES)]
+
+
+def new_axes() -> Axes:
+    """Axes of a new figure that a notebook shows, in the style that the caller has chosen for all of theirs."""
+    _matplotlib()
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, and slow to import
+
+    return plt.subplots(figsize=(8, 3.2), layout="constrained")[1]
+
+
+def new_figure(num_panels: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+    """A figure for a file, in our style: panels side by side, so many inches in all."""
+    matplotlib = _matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - an extra
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=size, layout="constrained", facecolor="white")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(1, num_panels, squeeze=False)
+    return figure, list(axes[0])
+
+
+def save_figure(
+    figure: Figure, heading: str, path: Path, handles: Any, labels: Any, columns: int | None = None
+) -> None:
+    """Write it with a heading and a legend below."""
+    figure.suptitle(heading, fontsize=11, fontweight="bold", x=0.01, ha="left", color=INK)
+    fitting = max(int(figure.get_figwidth() / INCHES_A_KEY), 1)
+    columns = columns or min(len(labels), fitting)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path, "a figure", _is_figure) as beside:
+        figure.savefig(beside, dpi=DPI, format="png", metadata={"Software": MARK})
+
+
+def _matplotlib() -> ModuleType:
+    try:
+        import matplotlib as mpl  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError as error:
+        raise RecordError("plots need matplotlib: pip install 'fairway[plots]'") from error
+    return mpl
+
+
+def _is_figure(path: Path) -> bool:
+    return first_bytes(path).startswith(b"\x89PNG") and MARK.encode() in first_bytes(path)
