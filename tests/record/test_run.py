@@ -214,9 +214,9 @@ def test_a_database_that_is_no_run(tmp_path: Path, statements: list[str], words:
 
 def test_a_newer_version_is_refused_with_its_number(tmp_path: Path) -> None:
     small_run(tmp_path / "run").close()
-    newer = [("schema_version", 2), ("fairway_version", "9.9")]
+    newer = [("schema_version", 3), ("fairway_version", "9.9")]
     database(tmp_path / "run", *(f"UPDATE meta SET value = '{json.dumps(v)}' WHERE key = '{k}'" for k, v in newer))
-    with pytest.raises(RecordError, match=r"Fairway 9\.9 in version 2.*version 1 at most"):
+    with pytest.raises(RecordError, match=r"Fairway 9\.9 in version 3.*version 2 at most"):
         Run.open(tmp_path / "run")
 
 

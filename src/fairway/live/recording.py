@@ -14,11 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairway.cluster import Event, Verb
-from fairway.config import Configuration
 from fairway.cycle import Decision
 from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
-from fairway.live.serving.configz import configz
 from fairway.live.watches.cluster_watch import ClusterWatch
 from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Node, Pod, pod_requests
@@ -27,7 +25,7 @@ from fairway.model.requests import seem_alike
 from fairway.queue import Place, QueuedPod, profile_name
 from fairway.record import NullWriter
 
-__all__ = ["LiveRecorder", "record_cluster", "run_scenario"]
+__all__ = ["LiveRecorder", "live_title", "record_cluster"]
 
 
 class LiveRecorder:
@@ -141,15 +139,9 @@ def _node_change(before: Node, after: Node) -> str:
     return ""
 
 
-def run_scenario(configuration: Configuration, name: str) -> dict[str, Any]:
-    """What a run of a live cluster says in the place of a scenario: which schedulers with which configuration."""
-    scheduler = {"name": configuration.profiles[0].scheduler_name, "config": configz(configuration)}
-    return {
-        "apiVersion": "fairway.dev/v1alpha1",
-        "kind": "Scenario",
-        "metadata": {"name": name},
-        "spec": {"schedulers": [scheduler]},
-    }
+def live_title(name: str) -> dict[str, Any]:
+    """What a run of a live cluster has in the place of a scenario: there is none that could be run again."""
+    return {"kind": "LiveCluster", "metadata": {"name": name}}
 
 
 async def record_cluster(

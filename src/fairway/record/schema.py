@@ -13,10 +13,17 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["SCHEMA_VERSION", "TABLES", "Column", "TableSchema", "amount_column", "unit_of"]
+__all__ = ["SCHEMA_VERSION", "TABLES", "Column", "Origin", "TableSchema", "amount_column", "unit_of"]
 
-SCHEMA_VERSION: Final = 1
-"""Raised when a table or column changes its name or meaning; a reader refuses versions it does not know."""
+SCHEMA_VERSION: Final = 2
+"""Raised when a table or column changes its name or meaning; a reader refuses versions that are newer than its own.
+
+1: no `schedulers`, `origin` and `anonymous` in `meta`; nodes that simulations changed or removed say `updated` and
+`removed` in `nodes`. 2: schedulers are kept whole; one vocabulary for what happens to nodes and pods.
+"""
+
+Origin = Literal["simulated", "live"]
+"""Who made what happened: a simulation, which can be run again, or a cluster."""
 
 MEASURED_SECONDS: Final = ("cycle_seconds", "cpu_seconds")
 """Columns that say how long something took, not when it was."""
@@ -64,9 +71,11 @@ class TableSchema:
 
 META = TableSchema(
     "meta",
-    "What the run is: `schema_version`, `fairway_version`, `scenario` (completed), `seed`, `profiles`, `options` "
-    "(what was kept), `complete` (false: interrupted; `interruption` says by what), `end_seconds`, `num_rows` of each "
-    "table.",
+    "What the run is: `schema_version`, `fairway_version`, `origin` (`simulated` or `live`), `anonymous` (are names "
+    "replaced by pseudonyms?), `scenario` (completed; of a live cluster and of an anonymous run only a title), "
+    "`schedulers` (each with its whole configuration, every default filled in, its latencies in seconds, and package "
+    "or file and digest of each plugin that is not built in), `seed`, `profiles`, `options` (what was kept), "
+    "`complete` (false: interrupted; `interruption` says by what), `end_seconds`, `num_rows` of each table.",
     "key",
     (Column("key", "VARCHAR", "name"), Column("value", "VARCHAR", "JSON")),
 )

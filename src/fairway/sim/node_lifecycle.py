@@ -11,7 +11,8 @@ from typing import Literal
 
 import msgspec
 
-from fairway.model import Node, NodeCondition, Pod, PodCondition, Taint
+from fairway.model import Node, NodeCondition, Pod, Taint
+from fairway.model.disruption import TAINTED
 from fairway.model.toleration import tolerates
 from fairway.record import NullWriter
 from fairway.sim.api_server import ApiServer
@@ -21,12 +22,6 @@ from fairway.sim.kubelets import Kubelets
 NOTICED_AFTER = 50.0  # node-monitor-grace-period
 EVICTION_RETRY = 5.0
 UNREACHABLE = "node.kubernetes.io/unreachable"
-TAINTED = PodCondition(
-    type="DisruptionTarget",
-    status="True",
-    reason="DeletionByTaintManager",
-    message="Taint manager: deleting due to NoExecute taint",
-)
 FaultAction = Literal["lose", "return", "cordon", "uncordon", "drain", "add", "remove"]
 
 

@@ -15,20 +15,14 @@ from fairway.cluster import Event
 from fairway.cluster.volumes.storage import Reservation
 from fairway.config import Configuration
 from fairway.cycle import Decision, Outcome, PluginTimes, Profile
-from fairway.model import Pod, PodCondition
+from fairway.model import Pod
 from fairway.model.device_need import binding_annotations
+from fairway.model.disruption import PREEMPTED
 from fairway.queue import Place, QueuedPod
 from fairway.record import NullWriter, RecordOptions, Scored, best_nodes
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
 from fairway.sim.pre_bind import PreBind
-
-PREEMPTED = PodCondition(
-    type="DisruptionTarget",
-    status="True",
-    reason="PreemptionByScheduler",
-    message="preempting to accommodate a higher priority pod",
-)
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,7 +21,8 @@ from fairway.model import ApiObject, Node, Pod, encode_json
 from fairway.queue import Place
 from fairway.record.errors import RecordError
 from fairway.record.options import RecordOptions
-from fairway.record.schema import SCHEMA_VERSION
+from fairway.record.schedulers import RecordedScheduler
+from fairway.record.schema import SCHEMA_VERSION, Origin
 from fairway.record.writing.anonymous_rows import AnonymousRows
 from fairway.record.writing.kept import kept
 from fairway.record.writing.live_pods import LivePod, LivePods, Templates
@@ -42,12 +43,14 @@ class RunWriter(RowWriter):
     until the end; whoever has the writer calls `flush(again=True)` now and then. An `anonymous` run names nobody.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a run says about itself, each by name
         self,
         path: str | os.PathLike[str],
         *,
         scenario: Mapping[str, Any],
         seed: int,
+        schedulers: Sequence[RecordedScheduler] = (),
+        origin: Origin = "simulated",
         profiles: Sequence[str] = (),
         options: RecordOptions | None = None,
         patience: Patience | None = None,
@@ -57,7 +60,10 @@ class RunWriter(RowWriter):
         meta = {
             "schema_version": SCHEMA_VERSION,
             "fairway_version": __version__,
+            "origin": origin,
+            "anonymous": anonymous,
             "scenario": scenario,
+            "schedulers": [scheduler.document() for scheduler in schedulers],
             "seed": seed,
             "profiles": list(profiles),
             "options": asdict(self.options),
