@@ -19,6 +19,7 @@ from fairway.live.recording_file import FileSettings, RecordingFile
 from fairway.live.service import LiveScheduler
 from fairway.plugins.registry import REGISTRY
 from fairway.record import Run
+from fairway.record.vocabulary import PodEnd
 from fairway.record.writing.run_file import partial_path
 from fairway.testing import node, pod
 from tests.live import live_cluster
@@ -40,7 +41,7 @@ def live_on(recording: RecordingFile, first: int, last: int) -> None:
     for number in range(first, last):
         recording.writer.pod_created(float(number), pod(f"p{number}"), "s")
         recording.writer.event(float(number), "Pod", f"p{number}", "Seen", "x" * 50)
-        recording.writer.ended(float(number), f"default/p{number}", "Deleted")
+        recording.writer.ended(float(number), f"default/p{number}", PodEnd.DELETED)
 
 
 def errors(caplog: pytest.LogCaptureFixture) -> list[str]:

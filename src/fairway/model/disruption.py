@@ -8,9 +8,19 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from fairway.model.pod import Pod, PodCondition
 
-__all__ = ["DISRUPTION_TARGET", "EVICTED", "PREEMPTED", "TAINTED", "disruption_reason"]
+__all__ = [
+    "DISRUPTION_TARGET",
+    "EVICTED",
+    "ORPHANED",
+    "PREEMPTED",
+    "TAINTED",
+    "disruption_reason",
+    "with_condition",
+]
 
 DISRUPTION_TARGET: Final = "DisruptionTarget"
 PREEMPTED: Final = PodCondition(
@@ -28,6 +38,16 @@ TAINTED: Final = PodCondition(
     reason="DeletionByTaintManager",
     message="Taint manager: deleting due to NoExecute taint",
 )
+ORPHANED: Final = PodCondition(
+    type=DISRUPTION_TARGET, status="True", reason="DeletionByPodGC", message="PodGC: node no longer exists"
+)
+
+
+def with_condition(pod: Pod, condition: PodCondition) -> Pod:
+    """The pod with this condition in the place of one of its type."""
+    others = tuple(one for one in pod.status.conditions if one.type != condition.type)
+    status = msgspec.structs.replace(pod.status, conditions=(*others, condition))
+    return msgspec.structs.replace(pod, status=status)
 
 
 def disruption_reason(pod: Pod) -> str:

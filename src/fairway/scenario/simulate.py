@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from fairway.plugins.registry import REGISTRY
-from fairway.record import NullWriter, RecordOptions, Run, RunWriter
+from fairway.record import NullRecorder, Recorder, RecordOptions, Run, RunWriter
 from fairway.record.schedulers import recorded_scheduler
 from fairway.scenario.scenario import Scenario, complete, load_scenario
 from fairway.sim.simulation import Plan, Result, Simulation
@@ -83,8 +83,8 @@ def simulate(
     workload = whole.workload()
     plan = whole.plan(workload=workload)
     chosen = profile or "default"
-    with _writer(whole, plan, chosen, record) as writer:
-        simulation = Simulation(plan, writer, NOTHING if record is None else whole.record_options)
+    with _recorder(whole, plan, chosen, record) as recorder:
+        simulation = Simulation(plan, recorder, NOTHING if record is None else whole.record_options)
         told = None if progress is None else _estimator(whole.end, workload.num_arrivals, progress)
         result = simulation.run(told)
     problems = [*workload.problems, *workload.notes, *result.problems]
@@ -92,9 +92,9 @@ def simulate(
     return SimulationRun(whole, chosen, result, problems, process_time() - begun, path)
 
 
-def _writer(scenario: Scenario, plan: Plan, profile: str, record: str | os.PathLike[str] | None) -> NullWriter:
+def _recorder(scenario: Scenario, plan: Plan, profile: str, record: str | os.PathLike[str] | None) -> Recorder:
     if record is None:
-        return NullWriter()
+        return NullRecorder()
     return RunWriter(
         record,
         scenario=scenario.as_dict(),
