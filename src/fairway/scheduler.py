@@ -1,4 +1,4 @@
-"""The story: observe → next → decide → assume → bind → record.
+"""The story: observe → next → decide → assume → bind.
 
 In: events from the world (`observe`), and time, which passes in the world. Out: what the scheduler wants done, told to
 the same world: bind this pod there, evict that one, report why a third has to wait. `live/` and `sim/` are worlds; the
@@ -61,7 +61,6 @@ class Held:
     deadline: float
 
 
-Recorder = Callable[[Decision, float], None]
 Look = Callable[[Profile, Decision], None]
 """Called with every decision before anything comes of it, while the cluster is still as it was decided upon."""
 
@@ -76,7 +75,6 @@ class Scheduler:
         *,
         cluster: Cluster | None = None,
         tie_break: TieBreak = "random",
-        record: Recorder | None = None,
         look: Look | None = None,
         watch_queue: Observer | None = None,
         timer: PluginTimer | None = None,
@@ -107,7 +105,6 @@ class Scheduler:
             observer=watch_queue,
         )
         self.held: dict[str, Held] = {}  # by pod uid
-        self._record = record
         self._look = look
         self._bound: dict[str, tuple[QueuedPod, Decision]] = {}  # by pod uid: bound by us, not yet confirmed
 
@@ -213,8 +210,6 @@ class Scheduler:
             self._proceed(queued, decision, settle(profile, decision))
         else:
             self._fail(queued, decision)
-        if self._record is not None:
-            self._record(decision, self.world.now())
         return decision
 
     # -- assume, permit, bind ----------------------------------------------------------------------------------------

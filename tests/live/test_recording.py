@@ -6,17 +6,19 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from fairway.config.configuration import default_configuration
+from fairway.config import decode_configuration
+from fairway.config.config_file import API_VERSION, KIND
+from fairway.explain.run_schedulers import run_schedulers
 from fairway.live.api.clock import SystemClock
 from fairway.live.api.connection import Connection
-from fairway.live.recording import LiveRecorder, record_cluster, run_scenario
+from fairway.live.recording import LiveRecorder, live_title, record_cluster
+from fairway.live.recording_file import RecordingFile
 from fairway.live.service import LiveScheduler, ServiceSettings
 from fairway.live.shadow import Comparison, ShadowWorld
 from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Pod
 from fairway.plugins.registry import REGISTRY
 from fairway.record import Run, RunWriter
-from fairway.scenario.scenario import decode_scenario
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.live_cluster import bindings, node, play, pod
 
@@ -137,7 +139,17 @@ def test_the_shadow_decides_binds_nothing_and_compares() -> None:
     assert {method for method, _, _ in api.requests} == {"GET"}
 
 
-def test_a_live_run_says_how_it_was_configured() -> None:
-    scenario = decode_scenario(run_scenario(default_configuration(REGISTRY), "lab"), "run")
-    plan = scenario.configurations()[0]
-    assert plan.configuration.profiles[0].points == default_configuration(REGISTRY).profiles[0].points
+def test_a_live_run_says_how_it_was_configured(tmp_path: Path) -> None:
+    """Also what is switched off, which kube-scheduler's defaults would switch on again."""
+    off = {"multiPoint": {"disabled": [{"name": "InterPodAffinity"}]}}
+    plain = {"apiVersion": API_VERSION, "kind": KIND, "profiles": [{"schedulerName": "lab", "plugins": off}]}
+    configuration = decode_configuration(plain, "test", REGISTRY)
+    path = tmp_path / "run.duckdb"
+    with RecordingFile(str(path), SystemClock(), title=live_title("lab"), configuration=configuration) as recording:
+        assert recording.close(1.0) is None
+    with Run.open(path) as run:
+        assert (run.origin, run.is_anonymous, run.scenario["kind"]) == ("live", False, "LiveCluster")
+        (scheduler,) = run_schedulers(run)
+    assert scheduler.serves("lab")
+    assert scheduler.configuration.profiles[0].points == configuration.profiles[0].points
+    assert "InterPodAffinity" not in scheduler.configuration.profiles[0].points["filter"]

@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from fairway.config import default_configuration
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.recording import LiveRecorder
 from fairway.live.recording_file import FileSettings, RecordingFile
 from fairway.live.service import LiveScheduler
+from fairway.plugins.registry import REGISTRY
 from fairway.record import Run
+from fairway.record.vocabulary import PodEnd
 from fairway.record.writing.run_file import partial_path
 from fairway.testing import node, pod
 from tests.live import live_cluster
@@ -25,6 +28,7 @@ from tests.live.live_cluster import bindings, play
 from tests.live.virtual_clock import VirtualClock
 from tests.record.full_disk import full_disk, written_bytes
 
+CONFIGURATION = default_configuration(REGISTRY)
 SETTINGS = FileSettings(flush_seconds=30.0, retry_seconds=5.0, max_waiting_bytes=200_000)
 
 
@@ -37,7 +41,7 @@ def live_on(recording: RecordingFile, first: int, last: int) -> None:
     for number in range(first, last):
         recording.writer.pod_created(float(number), pod(f"p{number}"), "s")
         recording.writer.event(float(number), "Pod", f"p{number}", "Seen", "x" * 50)
-        recording.writer.ended(float(number), f"default/p{number}", "Deleted")
+        recording.writer.ended(float(number), f"default/p{number}", PodEnd.DELETED)
 
 
 def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -51,7 +55,9 @@ def test_a_full_disk_is_told_at_once_and_what_waited_is_written_once_there_is_ro
 
     async def story() -> None:
         clock = VirtualClock()
-        with RecordingFile(str(path), clock, scenario={}, metrics=metrics, settings=SETTINGS) as recording:
+        with RecordingFile(
+            str(path), clock, title={}, configuration=CONFIGURATION, metrics=metrics, settings=SETTINGS
+        ) as recording:
             recording.start()
             recording.writer.node_added(0.0, node("n"))
             live_on(recording, 0, 10)
@@ -84,7 +90,9 @@ def test_what_memory_can_not_hold_is_a_gap_that_metrics_the_run_and_the_end_tell
 
     async def story() -> None:
         clock = VirtualClock()
-        with RecordingFile(str(path), clock, scenario={}, metrics=metrics, settings=SETTINGS) as recording:
+        with RecordingFile(
+            str(path), clock, title={}, configuration=CONFIGURATION, metrics=metrics, settings=SETTINGS
+        ) as recording:
             recording.start()
             with full_disk(written_bytes(path) + 100):
                 for first in range(0, 1000, 100):
@@ -115,7 +123,7 @@ def test_a_disk_that_stays_full_is_told_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
 
     async def story() -> None:
-        with RecordingFile(str(path), VirtualClock(), scenario={}) as recording:
+        with RecordingFile(str(path), VirtualClock(), title={}, configuration=CONFIGURATION) as recording:
             live_on(recording, 0, 10)
             recording.flush()
             live_on(recording, 10, 20)
@@ -139,7 +147,9 @@ def test_somebody_notices_if_the_task_that_writes_ends(tmp_path: Path, caplog: p
     metrics = SchedulerMetrics()
 
     async def story() -> None:
-        with RecordingFile(str(tmp_path / "run"), BrokenClock(), scenario={}, metrics=metrics) as recording:
+        with RecordingFile(
+            str(tmp_path / "run"), BrokenClock(), title={}, configuration=CONFIGURATION, metrics=metrics
+        ) as recording:
             recording.start()
             for _ in range(5):
                 await asyncio.sleep(0)
@@ -154,7 +164,9 @@ def test_pods_are_bound_while_the_disk_is_full(tmp_path: Path) -> None:
     path = tmp_path / "run.duckdb"
 
     async def story(api: FakeApiServer, live: LiveScheduler) -> None:
-        with RecordingFile(str(path), VirtualClock(), scenario={}, metrics=live.metrics) as recording:
+        with RecordingFile(
+            str(path), VirtualClock(), title={}, configuration=CONFIGURATION, metrics=live.metrics
+        ) as recording:
             recorder = LiveRecorder(recording.writer, live.world.now)
             live.listeners.append(recorder)
             api.put("nodes", live_cluster.node("n1", cpu="64"))

@@ -10,6 +10,7 @@ import pytest
 
 from fairway import plots
 from fairway.record import RecordError, Run
+from fairway.record.vocabulary import PodEnd
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, placed, writer
 
@@ -28,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             made.pod_created(0.0, one, SCHEDULER)
         made.decided(0.0, SCHEDULER, 1, placed(first, "a"), 0.0)
         made.bound(0.0, first.metadata.uid, "a")
-        made.ended(HOUR, first.metadata.uid, "Succeeded")
+        made.ended(HOUR, first.metadata.uid, PodEnd.SUCCEEDED)
         made.node_added(HOUR, node("b", cpu="4"))
         made.decided(HOUR, SCHEDULER, 1, placed(second, "b"), 0.0)
         made.bound(HOUR, second.metadata.uid, "b")

@@ -12,6 +12,7 @@ from fairway.cycle import Decision, Outcome, Profile
 from fairway.model import Node, Pod
 from fairway.plugins.registry import REGISTRY
 from fairway.record import RecordOptions, Run, RunWriter
+from fairway.record.vocabulary import PodEnd
 from fairway.testing import cluster, node, pod
 
 SCHEDULER = "default-scheduler"
@@ -47,7 +48,7 @@ def lives(path: Path, nodes: Sequence[Node], *rows: tuple[Pod, str, float, float
         for t, step, what, where in sorted(story, key=lambda item: item[:2]):
             uid = what.metadata.uid
             if step == 0:
-                made.ended(t, uid, "Succeeded")
+                made.ended(t, uid, PodEnd.SUCCEEDED)
             elif step == 1:
                 made.pod_created(t, what, SCHEDULER)
             else:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from fairway.record import CannotWriteError, Patience, RecordOptions, Run, RunWriter
 from fairway.record.gaps import gaps_of
+from fairway.record.vocabulary import PodEnd
 from fairway.record.writing.run_file import partial_path
 from fairway.testing import node, pod
 from tests.record.full_disk import full_disk, written_bytes
@@ -51,7 +52,7 @@ def live_a_day(made: RunWriter, first: int, last: int, message: str = "x" * 100,
         made.decided(number, SCHEDULER, 1, placed(one, "a"), 0.001)
         made.bound(number, one.metadata.uid, "a")
         made.event(number, "Pod", one.key, "Scheduled", message)
-        made.ended(number + 0.5, one.metadata.uid, "Succeeded")
+        made.ended(number + 0.5, one.metadata.uid, PodEnd.SUCCEEDED)
 
 
 def checkpoint_often(path: Path) -> None:

@@ -15,6 +15,7 @@ from fairway.record.distribution import Distribution, jain_index
 from fairway.record.load import LoadHistory, Spans
 from fairway.record.metric_definitions import DEFINITIONS, definition_of
 from fairway.record.placement import fragmentation, imbalance, nodes_used
+from fairway.record.vocabulary import NodeEnd, PodEnd
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, lives, placed, small_run, writer
 
@@ -113,7 +114,7 @@ def test_a_run_in_which_nothing_happens_has_no_numbers_but_no_errors(tmp_path: P
 
 
 def test_ends_are_counted_by_their_reason_and_what_they_wasted(tmp_path: Path) -> None:
-    reasons = ["Succeeded", "Failed", "Evicted", "NodeLost", "Preempted", "Deleted"]
+    reasons = [reason for reason in PodEnd if reason is not PodEnd.REJECTED]
     with writer(tmp_path / "run") as made:
         made.node_added(0.0, node("a", cpu=100))
         for reason in reasons:
@@ -141,7 +142,7 @@ def test_a_node_that_is_not_ready_is_no_capacity(tmp_path: Path) -> None:
         made.node_added(0.0, node("b", cpu=4))
         made.pod_created(0.0, pod("one", cpu=4), SCHEDULER)
         made.bound(0.0, "default/one", "a")
-        made.node_gone(5.0, "b", "deleted")
+        made.node_gone(5.0, "b", NodeEnd.DELETED)
         made.close(10.0)
     with Run.open(tmp_path / "run") as run:
         assert run.metrics().utilisation["cpu"] == pytest.approx(4 * 10 / (4 * 10 + 4 * 5))

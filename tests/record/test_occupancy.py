@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fairway.record import RecordOptions, Run, RunWriter
 from fairway.record.load import load_history
+from fairway.record.vocabulary import PodEnd
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, writer
 
@@ -65,7 +66,7 @@ def tell(made: RunWriter, ledger: Ledger, steps: list[tuple[str, int, str, int, 
             bound[uid] = where
             ledger.held[uid] = where, wants[uid]
         elif verb == "end" and uid in wants:
-            made.ended(t, uid, "Succeeded")
+            made.ended(t, uid, PodEnd.SUCCEEDED)
             del wants[uid]
             bound.pop(uid, None)
             ledger.held.pop(uid, None)

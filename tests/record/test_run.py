@@ -13,6 +13,7 @@ import pytest
 
 from fairway.record import RecordError, Run
 from fairway.record.errors import CannotWriteError
+from fairway.record.vocabulary import PodEnd
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, small_run, writer
 
@@ -68,7 +69,7 @@ def test_a_pod_that_is_not_there_or_not_alone_is_an_error(tmp_path: Path) -> Non
     with writer(tmp_path / "run") as made:
         for one in (pod("one"), pod("one", namespace="team", uid="u-2")):
             made.pod_created(0.0, one, SCHEDULER)
-        made.ended(1.0, "default/one", "Deleted")
+        made.ended(1.0, "default/one", PodEnd.DELETED)
         made.pod_created(2.0, pod("one", uid="u-3"), SCHEDULER)
         made.close(3.0)
     with Run.open(tmp_path / "run") as run:
@@ -214,9 +215,9 @@ def test_a_database_that_is_no_run(tmp_path: Path, statements: list[str], words:
 
 def test_a_newer_version_is_refused_with_its_number(tmp_path: Path) -> None:
     small_run(tmp_path / "run").close()
-    newer = [("schema_version", 2), ("fairway_version", "9.9")]
+    newer = [("schema_version", 3), ("fairway_version", "9.9")]
     database(tmp_path / "run", *(f"UPDATE meta SET value = '{json.dumps(v)}' WHERE key = '{k}'" for k, v in newer))
-    with pytest.raises(RecordError, match=r"Fairway 9\.9 in version 2.*version 1 at most"):
+    with pytest.raises(RecordError, match=r"Fairway 9\.9 in version 3.*version 2 at most"):
         Run.open(tmp_path / "run")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from fairway.model import Namespace, ObjectMeta
 from fairway.record import Run
 from fairway.record.snapshot import nodes_at, objects_at, pods_at
+from fairway.record.vocabulary import NodeEnd, PodEnd
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, placed, profile, writer
 
@@ -26,9 +27,9 @@ def test_nodes_pods_and_objects_come_back_as_they_were(tmp_path: Path) -> None:
         made.bound(2.0, first.metadata.uid, "a")
         made.started(3.0, first.metadata.uid)
         made.pod_created(4.0, later, SCHEDULER)
-        made.node_gone(6.0, "b", "deleted")
+        made.node_gone(6.0, "b", NodeEnd.DELETED)
         made.object_deleted(6.0, team)
-        made.ended(7.0, first.metadata.uid, "Succeeded")
+        made.ended(7.0, first.metadata.uid, PodEnd.SUCCEEDED)
         made.close(9.0)
     with Run.open(tmp_path / "run") as run:
         assert (nodes_at(run, 5.0), objects_at(run, 5.0)) == (nodes, [team])
@@ -56,7 +57,7 @@ def test_a_failed_decision_can_be_made_again(tmp_path: Path) -> None:
         made.decided(0.0, SCHEDULER, 1, placed(running, "a"), 0.0)
         made.bound(0.0, running.metadata.uid, "a")
         made.decided(1.0, SCHEDULER, 1, decision, 0.0)
-        made.ended(5.0, running.metadata.uid, "Succeeded")
+        made.ended(5.0, running.metadata.uid, PodEnd.SUCCEEDED)
         made.close(9.0)
     with Run.open(tmp_path / "run") as run:
         there = pods_at(run, 1.0)

@@ -14,7 +14,8 @@ import pytest
 from fairway.cycle import Outcome, Spent
 from fairway.model import Namespace, NodeCondition, ObjectMeta
 from fairway.queue import Place
-from fairway.record import NullWriter, RecordError, RecordOptions, Run, RunWriter, Scored, best_nodes
+from fairway.record import NullRecorder, Recorder, RecordError, RecordOptions, Run, RunWriter, Scored, best_nodes
+from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
 from fairway.record.writing.run_file import partial_path
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, placed, profile, writer
@@ -32,8 +33,8 @@ def test_a_pods_life_is_one_row_and_one_interval(tmp_path: Path) -> None:
         made.decided(2.0, SCHEDULER, 1, placed(one, "a"), 0.001)
         made.bound(2.0, one.metadata.uid, "a")
         made.started(3.0, one.metadata.uid)
-        made.ended(9.0, one.metadata.uid, "Succeeded")
-        made.ended(10.0, one.metadata.uid, "Deleted")
+        made.ended(9.0, one.metadata.uid, PodEnd.SUCCEEDED)
+        made.ended(10.0, one.metadata.uid, PodEnd.DELETED)
         made.close(12.0)
     with Run.open(tmp_path / "run") as run:
         (row,) = run.pods.rows()
@@ -80,7 +81,7 @@ def test_a_resize_splits_the_interval_and_a_lost_node_interrupts_it(tmp_path: Pa
         made.resized(3.0, pod("one", cpu=4))
         made.lost(5.0, "default/one")
         made.regained(7.0, "default/one")
-        made.ended(8.0, "default/one", "Failed")
+        made.ended(8.0, "default/one", PodEnd.FAILED)
         for told_late in (made.lost, made.regained, made.started):
             told_late(9.0, "default/one")
         made.close(9.0)
@@ -96,18 +97,18 @@ def test_a_node_has_a_row_for_each_state(tmp_path: Path) -> None:
     lost = msgspec.structs.replace(node("a").status, conditions=(NodeCondition(type="Ready", status="Unknown"),))
     with writer(tmp_path / "run") as made:
         made.node_added(0.0, node("a", cpu=4))
-        made.node_changed(1.0, node("a", cpu=4), "nothing is different")
-        made.node_changed(2.0, node("a", cpu=4, unschedulable=True), "cordoned")
-        made.node_changed(3.0, msgspec.structs.replace(node("a"), status=lost), "lost")
-        made.node_gone(4.0, "a", "deleted")
+        made.node_changed(1.0, node("a", cpu=4), NodeChange.CHANGED)
+        made.node_changed(2.0, node("a", cpu=4, unschedulable=True), NodeChange.CORDONED)
+        made.node_changed(3.0, msgspec.structs.replace(node("a"), status=lost), NodeChange.NOT_READY)
+        made.node_gone(4.0, "a", NodeEnd.DELETED)
         made.node_added(6.0, node("a", cpu=2))
         made.close(9.0)
     columns = ("node_id", "from_seconds", "to_seconds", "change", "gone", "is_ready", "is_unschedulable", "cpu_milli")
     with Run.open(tmp_path / "run") as run:
         assert rows(run, "nodes", *columns) == [
             (0, 0.0, 2.0, "Added", None, True, False, 4000),
-            (0, 2.0, 3.0, "cordoned", None, True, True, 4000),
-            (0, 3.0, 4.0, "lost", "deleted", False, False, 8000),
+            (0, 2.0, 3.0, "Cordoned", None, True, True, 4000),
+            (0, 3.0, 4.0, "NotReady", "Deleted", False, False, 8000),
             (1, 6.0, None, "Added", None, True, False, 2000),
         ]
 
@@ -159,7 +160,7 @@ def test_preemption_keeps_node_and_victims(tmp_path: Path) -> None:
         made.pod_created(0.0, victim, "")
         made.bound(0.0, victim.metadata.uid, "a")
         made.decided(1.0, SCHEDULER, 1, decision, 0.0)
-        made.ended(1.0, victim.metadata.uid, "Preempted")
+        made.ended(1.0, victim.metadata.uid, PodEnd.PREEMPTED)
         made.close(1.0)
     with Run.open(tmp_path / "run") as run:
         assert rows(run, "decisions", "nominated_node", "num_victims") == [("a", 1)]
@@ -255,7 +256,7 @@ def test_a_resource_that_appears_late_gets_a_column_and_is_0_before(tmp_path: Pa
         made.node_added(0.0, node("a"))
         made.pod_created(0.0, pod("plain", cpu=1), SCHEDULER)
         made.bound(0.0, "default/plain", "a")
-        made.ended(1.0, "default/plain", "Succeeded")
+        made.ended(1.0, "default/plain", PodEnd.SUCCEEDED)
         made.flush()
         made.node_added(2.0, node("gpus", resources={"nvidia.com/gpu": 8}))
         made.pod_created(2.0, pod("gpu", requests={"nvidia.com/gpu": 2}), SCHEDULER)
@@ -279,7 +280,7 @@ def test_small_and_large_chunks_write_the_same(tmp_path: Path) -> None:
                 made.decided(float(number), SCHEDULER, 1, placed(one, "a"), 0.0)
                 made.bound(float(number), one.metadata.uid, "a")
                 if number >= 5:
-                    made.ended(float(number), f"default/p{number - 5}", "Succeeded")
+                    made.ended(float(number), f"default/p{number - 5}", PodEnd.SUCCEEDED)
             made.close(20.0)
         with Run.open(path) as run:
             found.append({name: list(table) for name, table in run.tables.items() if name != "meta"})
@@ -304,7 +305,7 @@ def test_a_decision_told_after_the_pods_end_still_counts_as_its_attempt(tmp_path
         made.node_added(0.0, node("a"))
         made.pod_created(0.0, one, SCHEDULER)
         made.bound(0.0, one.metadata.uid, "a")
-        made.ended(0.0, one.metadata.uid, "Rejected")
+        made.ended(0.0, one.metadata.uid, PodEnd.REJECTED)
         made.decided(0.0, SCHEDULER, 1, placed(one, "a"), 0.0)
         made.close(1.0)
     with Run.open(tmp_path / "run") as run:
@@ -347,7 +348,7 @@ def test_what_a_killed_writer_leaves_can_be_read(tmp_path: Path) -> None:
     for number in range(10):
         made.pod_created(0.0, pod(f"p{number}"), SCHEDULER)
         made.bound(1.0, f"default/p{number}", "a")
-        made.ended(2.0, f"default/p{number}", "Succeeded")
+        made.ended(2.0, f"default/p{number}", PodEnd.SUCCEEDED)
     made.flush()
     for file in tmp_path.glob("run.partial*"):
         shutil.copy(file, tmp_path / file.name.replace("run", "left"))
@@ -385,7 +386,7 @@ def test_a_story_that_can_not_be_is_an_error(tmp_path: Path) -> None:
     made.bound(0.0, "default/one", "a")
     mistakes: dict[str, Callable[[], object]] = {
         "there already": lambda: made.node_added(1.0, node("a")),
-        "not there": lambda: made.node_gone(1.0, "b", "?"),
+        "not there": lambda: made.node_gone(1.0, "b", NodeEnd.DELETED),
         r"one \(uid default/one\) is there already": lambda: made.pod_created(1.0, pod("one"), SCHEDULER),
         "bound to a already": lambda: made.bound(1.0, "default/one", "a"),
         "no pod with the uid x": lambda: made.bound(1.0, "x", "a"),
@@ -401,11 +402,12 @@ def test_the_null_writer_takes_the_same_calls() -> None:
         public = inspect.getmembers(kind, inspect.isfunction)
         return {name: list(inspect.signature(call).parameters) for name, call in public if not name.startswith("_")}
 
-    assert calls(NullWriter) == {name: call for name, call in calls(RunWriter).items() if name != "flush"}
+    assert calls(NullRecorder) == calls(Recorder)
+    assert calls(Recorder) == {name: call for name, call in calls(RunWriter).items() if name != "flush"}
 
 
 def test_the_null_writer_numbers_pods_and_keeps_nothing() -> None:
-    with NullWriter() as silent:
+    with NullRecorder() as silent:
         assert [silent.pod_created(0.0, pod(name), SCHEDULER) for name in ("a", "b")] == [0, 1]
         silent.close(1.0)
 

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from fairway.model import Node, Pod
-from fairway.record import NullWriter, RecordOptions
+from fairway.record import NullRecorder, RecordOptions
 from fairway.scenario.scenario import (
     Scenario,
     ScenarioError,
@@ -131,7 +131,7 @@ def test_durations_are_seconds_or_words(written: Any, seconds: float) -> None:
 
 def test_a_plan_runs_and_two_late_schedulers_do_want_the_same_place() -> None:
     plan = load_scenario(ROOT / "examples" / "scenarios" / "two-schedulers.yaml").plan()
-    result = Simulation(plan, NullWriter()).run()
+    result = Simulation(plan, NullRecorder()).run()
     assert (result.end, result.arrived) == (7200.0, 100)
     assert result.failed > 0  # no pod fails by itself there: the kubelets turned them away
     assert result.succeeded + result.failed + result.waiting <= 100

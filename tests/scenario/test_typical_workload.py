@@ -6,7 +6,7 @@ from typing import Any
 from fairway.cluster import TypicalPods
 from fairway.experiments.openb_data import OpenbData
 from fairway.model.device_need import GPU_MILLI
-from fairway.record import NullWriter
+from fairway.record import NullRecorder
 from fairway.scenario.scenario import decode_scenario
 from fairway.scenario.typical_workload import typical_of
 from fairway.sim.simulation import Simulation
@@ -31,7 +31,7 @@ def test_every_scheduler_knows_the_workload(tmp_path: Path) -> None:
     }
     document = {"apiVersion": "fairway.dev/v1alpha1", "kind": "Scenario", "spec": spec}
     plan = decode_scenario(document, str(tmp_path / "day.yaml")).plan()
-    simulation = Simulation(plan, NullWriter())
+    simulation = Simulation(plan, NullRecorder())
     expected = shapes(TypicalPods.of_pods(data.pods("default")))
     assert len(expected) > 3
     for each in simulation.schedulers:

@@ -14,15 +14,18 @@ from fairway.cycle import Decision
 from fairway.model import Node, Pod
 from fairway.plugins.registry import REGISTRY
 from fairway.queue import Place
-from fairway.record import NullWriter, Scored
+from fairway.record import NullRecorder, Scored
+from fairway.record.vocabulary import PodEnd
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.simulation import Plan, SchedulerPlan, Simulation
 from fairway.testing import pod
 from fairway.trace.workload import Arrival
 
 
-class Diary(NullWriter):
+class Diary(NullRecorder):
     """Keeps what happened, as (time, what, pod); attempts, moves and events on pages of their own."""
+
+    is_recording = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,8 +59,8 @@ class Diary(NullWriter):
     def started(self, t: float, uid: str) -> None:
         self.lines.append((t, "started", _name(uid)))
 
-    def ended(self, t: float, uid: str, reason: str) -> None:
-        self.lines.append((t, reason, _name(uid)))
+    def ended(self, t: float, uid: str, reason: PodEnd) -> None:
+        self.lines.append((t, reason.value, _name(uid)))
 
     def tried(self, name: str) -> list[float]:
         """When a scheduler tried the pod."""

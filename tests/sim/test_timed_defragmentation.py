@@ -25,7 +25,7 @@ from fairway.model import (
 from fairway.model.controllers import DeploymentSpec
 from fairway.model.device_need import GPU_INDEX, GPU_MILLI
 from fairway.plugins.registry import REGISTRY
-from fairway.record import NullWriter
+from fairway.record import NullRecorder
 from fairway.scenario.scenario import decode_scenario
 from fairway.sim.defragment import PerNode
 from fairway.sim.simulation import Fault, Plan, SchedulerPlan, Simulation
@@ -179,7 +179,7 @@ class Census:
             self.present.remove(item.key)
 
 
-class Works(NullWriter):
+class Works(NullRecorder):
     """Counts evictions."""
 
     def __init__(self) -> None:

@@ -66,7 +66,7 @@ def record(
 async def _record(path: str, options: RunOptions, seconds: float | None) -> int:
     from fairway.live.api.clock import SystemClock
     from fairway.live.process import open_connection, read_configuration, stop_upon_signals
-    from fairway.live.recording import record_cluster, run_scenario
+    from fairway.live.recording import live_title, record_cluster
     from fairway.live.recording_file import RecordingFile
 
     configuration = read_configuration(options)
@@ -76,8 +76,10 @@ async def _record(path: str, options: RunOptions, seconds: float | None) -> int:
     try:
         await connection.check()
         narrate(f"recording {connection.url}; Ctrl-C ends it")
-        scenario = run_scenario(configuration, options.context or "live")
-        with RecordingFile(path, clock, scenario=scenario, anonymous=options.anonymise) as recording:
+        title = live_title(options.context or "live")
+        with RecordingFile(
+            path, clock, title=title, configuration=configuration, anonymous=options.anonymise
+        ) as recording:
             recording.start()
             problem = recording.close(await record_cluster(connection, recording.writer, clock, stop, seconds))
     finally:

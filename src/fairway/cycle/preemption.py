@@ -24,6 +24,7 @@ from fairway.cycle.extender import ExtenderError, ask_preemption
 from fairway.cycle.feasibility import refusal_with_nominated, rivals
 from fairway.cycle.imagined import first_refusal, fits, imagined
 from fairway.model import Pod
+from fairway.model.disruption import PREEMPTED, disruption_reason
 from fairway.plugin import Candidate, Code, PostFilterResult, Refusal
 
 if TYPE_CHECKING:
@@ -117,10 +118,7 @@ def _ineligible(profile: Profile, pod: Pod, diagnosis: Diagnosis) -> Refusal | N
 
 
 def _leaves_for_preemption(pod: Pod) -> bool:
-    if not pod.is_terminating:
-        return False
-    target = next((condition for condition in pod.status.conditions if condition.type == "DisruptionTarget"), None)
-    return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
+    return pod.is_terminating and disruption_reason(pod) == PREEMPTED.reason
 
 
 def _potential_rows(profile: Profile, diagnosis: Diagnosis) -> NDArray[np.intp]:

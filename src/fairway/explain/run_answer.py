@@ -115,7 +115,7 @@ def answer(
         what = f"there is no node {node} at {time_text(moment.at)}"
         raise UserError(what, f"there are: {_few(there)}", 2)
     made = RunAnswer(str(run.path), story, moment, Explanation(trial, found, wanted), node, all_nodes)
-    made.notes = run_notes(run)
+    made.notes = [*run_notes(run), *trial.notes]
     return made
 
 

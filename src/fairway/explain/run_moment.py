@@ -15,9 +15,10 @@ from typing import Any
 import msgspec
 
 from fairway.model import ApiObject, CronJob, DaemonSet, Deployment, Job, Pod
+from fairway.model.disruption import PREEMPTED
 from fairway.record import Run
+from fairway.record.schedulers import RecordedScheduler
 from fairway.record.snapshot import START, nodes_at, objects_at, pods_at
-from fairway.sim.sim_scheduler import PREEMPTED, SchedulerSettings
 
 __all__ = ["Moment", "objects_seen"]
 
@@ -43,18 +44,19 @@ class Moment:
         return None if self.decision is None else int(self.decision["decision_id"])
 
 
-def objects_seen(run: Run, moment: Moment, settings: SchedulerSettings) -> list[ApiObject]:
+def objects_seen(run: Run, moment: Moment, scheduler: RecordedScheduler | None = None) -> list[ApiObject]:
     """Everything but what no decision depends on; pods that wait are among it, without a node."""
     seen = moment.at
-    if moment.decision is not None and settings.view_delay > 0:
-        seen = max(seen - settings.view_delay + ROUNDING, 0.0)  # it hears of a thing exactly so late
+    if moment.decision is not None and scheduler is not None and scheduler.view_delay > 0:
+        seen = max(seen - scheduler.view_delay + ROUNDING, 0.0)  # it hears of a thing exactly so late
     objects: list[ApiObject] = [*nodes_at(run, seen)]
     objects += [thing for thing in objects_at(run, seen) if not isinstance(thing, MAKERS)]
     pods = {pod.metadata.uid: pod for pod in pods_at(run, seen)}
     if moment.decision is not None:
         _unbind_later(run, moment, pods)
         _revive(run, moment, pods)
-        _assume_earlier(run, moment, settings, pods)
+        if scheduler is not None:
+            _assume_earlier(run, moment, scheduler, pods)
     _nominate(run, moment, pods)
     _terminate(run, moment, pods)
     return [*objects, *pods.values()]
@@ -89,10 +91,10 @@ def _revive(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
                 pods[pod.metadata.uid] = pod
 
 
-def _assume_earlier(run: Run, moment: Moment, settings: SchedulerSettings, pods: dict[str, Pod]) -> None:
+def _assume_earlier(run: Run, moment: Moment, scheduler: RecordedScheduler, pods: dict[str, Pod]) -> None:
     """Pods this scheduler had chosen a node for, whether or not it saw them bound there."""
-    delay = settings.decision_latency + settings.bind_latency
-    if delay + settings.view_delay == 0:
+    delay = scheduler.decision_latency + scheduler.bind_latency
+    if delay + scheduler.view_delay == 0:
         return
     assert moment.decision is not None
     own = run.sql(
@@ -100,7 +102,7 @@ def _assume_earlier(run: Run, moment: Moment, settings: SchedulerSettings, pods:
         " WHERE d.scheduler = $1 AND d.decision_id < $2 AND d.outcome = 'scheduled'"
         " AND (p.bound_seconds <= $3 OR d.time_seconds + $4 > $3)"
         " AND (p.ended_seconds IS NULL OR p.ended_seconds > $3 - $5) GROUP BY p.uid",
-        *(moment.decision["scheduler"], moment.number, moment.at, delay, settings.view_delay),
+        *(moment.decision["scheduler"], moment.number, moment.at, delay, scheduler.view_delay),
     )
     for row in own:
         pod = pods.get(row["uid"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -19,16 +19,12 @@ from fairway.explain.controllers import Wanted
 from fairway.explain.manifest_files import load_manifests
 from fairway.explain.manifests import Manifests
 from fairway.explain.run_moment import Moment, objects_seen
+from fairway.explain.run_schedulers import merged_configuration, plugin_notes, run_schedulers, scheduler_of
 from fairway.explain.run_time import check_time, run_notes
 from fairway.explain.trial import Trial, Verdict, read_configuration
 from fairway.model import Loaded, Node, Pod, Source, UserError
 from fairway.record import Run
-from fairway.scenario.scenario import decode_scenario
-from fairway.sim.sim_scheduler import SchedulerSettings
 from fairway.words import time_text
-
-if TYPE_CHECKING:
-    from fairway.sim.simulation import SchedulerPlan
 
 __all__ = ["files_trial", "open_run_trial", "pod_trial"]
 
@@ -36,9 +32,16 @@ __all__ = ["files_trial", "open_run_trial", "pod_trial"]
 class RunTrial(Trial):
     """A trial of one attempt. What was left to chance is taken from the run."""
 
-    def __init__(self, manifests: Manifests, configuration: Configuration, decision: dict[str, Any] | None) -> None:
+    def __init__(
+        self,
+        manifests: Manifests,
+        configuration: Configuration,
+        decision: dict[str, Any] | None,
+        notes: Sequence[str] = (),
+    ) -> None:
         super().__init__(manifests, configuration, None)
         self._recorded = decision
+        self.notes = notes  # about the schedulers of the run
 
     def place(self, pod: Pod, wanted: Wanted, *, evict: bool = True) -> Verdict:
         """As it was recorded; if that can not be, it says so."""
@@ -59,9 +62,9 @@ class RunTrial(Trial):
 
 def pod_trial(run: Run, row: dict[str, Any], moment: Moment) -> tuple[RunTrial, Pod, Wanted]:
     """The moment at which a pod of the run (its row of `pods`) was looked at, or could have been."""
-    plan = _plan_of(run, row["scheduler"])
-    settings = SchedulerSettings() if plan is None else plan.settings
-    seen = objects_seen(run, moment, settings)
+    schedulers = run_schedulers(run)
+    scheduler = scheduler_of(schedulers, row["scheduler"])
+    seen = objects_seen(run, moment, None if scheduler is None else scheduler.recorded)
     pod = next((one for one in seen if isinstance(one, Pod) and one.metadata.uid == row["uid"]), None)
     if pod is None:
         when = f"there is no pod {row['pod']} at {time_text(moment.at)}"
@@ -73,8 +76,9 @@ def pod_trial(run: Run, row: dict[str, Any], moment: Moment) -> tuple[RunTrial, 
     kind, _, owner = (row["owner"] or f"Pod/{name}").partition("/")
     wanted = Wanted(kind, row["namespace"], owner, source, 1, lambda index: (pod, ()))
     others = [Loaded(thing, source) for thing in seen if getattr(thing.metadata, "uid", "") != row["uid"]]
-    configuration = _merged(_plans(run)) if plan is None else plan.configuration
-    return RunTrial(Manifests(others, [wanted], []), configuration, moment.decision), pod, wanted
+    configuration = merged_configuration(schedulers) if scheduler is None else scheduler.configuration
+    manifests = Manifests(others, [wanted], [])
+    return RunTrial(manifests, configuration, moment.decision, plugin_notes(schedulers)), pod, wanted
 
 
 def open_run_trial(
@@ -84,36 +88,18 @@ def open_run_trial(
     with Run.open(path) as run:
         time = check_time(run, at)
         trial = files_trial(run, time, files, config, seed)
-        notes = run_notes(run)
+        notes = run_notes(run) + ([] if config is not None else plugin_notes(run_schedulers(run)))
     return trial, f" --run {shlex.quote(path)} --at {shlex.quote(time_text(time))}", notes
 
 
 def files_trial(run: Run, at: float, files: Sequence[str], config: str | None, seed: int) -> Trial:
     """Pods from files on the run's cluster; its schedulers decide, unless there is another configuration."""
     source = Source(str(run.path))
-    given = [Loaded(thing, source) for thing in objects_seen(run, Moment(at), SchedulerSettings())]
+    given = [Loaded(thing, source) for thing in objects_seen(run, Moment(at))]
     if not any(isinstance(one.object, Node) for one in given):
         raise UserError(f"there is no node at {time_text(at)}", "give --at another time of the run")
-    configuration = _merged(_plans(run)) if config is None else read_configuration(config)
+    configuration = merged_configuration(run_schedulers(run)) if config is None else read_configuration(config)
     return Trial(load_manifests(files, (), given), configuration, seed)
-
-
-def _plans(run: Run) -> list[SchedulerPlan]:
-    return decode_scenario(run.scenario, str(run.path)).configurations()
-
-
-def _plan_of(run: Run, scheduler: str) -> SchedulerPlan | None:
-    """The scheduler that serves this name, if any does."""
-    for plan in _plans(run):
-        if any(profile.scheduler_name == scheduler for profile in plan.configuration.profiles):
-            return plan
-    return None
-
-
-def _merged(plans: Sequence[SchedulerPlan]) -> Configuration:
-    """The first scheduler's configuration, with the profiles of all."""
-    profiles = {one.scheduler_name: one for plan in reversed(plans) for one in plan.configuration.profiles}
-    return replace(plans[0].configuration, profiles=tuple(profiles.values()))
 
 
 def _recorded_words(row: dict[str, Any]) -> str:

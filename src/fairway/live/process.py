@@ -21,6 +21,7 @@ import msgspec
 
 from fairway.config import Configuration
 from fairway.config.configuration import decode_configuration, load_configuration
+from fairway.config.document import configuration_document
 from fairway.config.plugin_folders import FOLDERS
 from fairway.live.api.certificates import serving_context
 from fairway.live.api.clock import Clock, SystemClock
@@ -34,7 +35,6 @@ from fairway.live.extenders.http_extender import http_extenders
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.service import LiveScheduler, ServiceSettings
 from fairway.live.serving.authorization import Access, DelegatedAccess, LoopbackAccess
-from fairway.live.serving.configz import configz
 from fairway.live.serving.health import checks_of
 from fairway.live.serving.http_server import HttpServer, keep_certificate_fresh
 from fairway.live.serving.serving_thread import ServingThread, at_home
@@ -192,15 +192,15 @@ def _record(
     stack: AsyncExitStack, live: LiveScheduler, configuration: Configuration, clock: Clock, options: RunOptions
 ) -> Callable[[], LiveProblem | None]:
     """Record the run; what is returned ends the recording and says what is wrong with it."""
-    from fairway.live.recording import LiveRecorder, run_scenario  # noqa: PLC0415 - loads DuckDB
+    from fairway.live.recording import LiveRecorder, live_title  # noqa: PLC0415 - loads DuckDB
     from fairway.live.recording_file import RecordingFile  # noqa: PLC0415
 
     assert options.record is not None
     file = RecordingFile(
         options.record,
         clock,
-        scenario=run_scenario(configuration, "live"),
-        profiles=[profile.scheduler_name for profile in configuration.profiles],
+        title=live_title("live"),
+        configuration=configuration,
         metrics=live.metrics,
         settings=options.record_settings,
         anonymous=options.anonymise,
@@ -235,7 +235,7 @@ def _http_server(
         checks,
         live.metrics,
         access,
-        configz=lambda: configz(configuration),
+        configz=lambda: configuration_document(configuration),
         pods=live.watch.pods,
         routes=api_routes(live),
         clock=clock,

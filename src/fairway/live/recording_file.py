@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from fairway.config import Configuration
 from fairway.live.api.clock import Clock
 from fairway.live.api.problems import LiveProblem
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
+from fairway.plugins.registry import REGISTRY
 from fairway.record import CannotWriteError, Patience, RunWriter
+from fairway.record.schedulers import recorded_scheduler
 
 __all__ = ["BrokenRecording", "FileSettings", "RecordingFile"]
 
@@ -49,8 +52,8 @@ class RecordingFile:
         path: str,
         clock: Clock,
         *,
-        scenario: Mapping[str, Any],
-        profiles: Sequence[str] = (),
+        title: Mapping[str, Any],
+        configuration: Configuration,
         metrics: SchedulerMetrics | None = None,
         settings: FileSettings | None = None,
         anonymous: bool = False,
@@ -64,8 +67,16 @@ class RecordingFile:
         self._reason = ""  # why the file was last not written
         self._task: asyncio.Task[None] | None = None
         patience = Patience(self._settings.max_waiting_bytes, self._failed, self._dropped)
+        names = [profile.scheduler_name for profile in configuration.profiles]
         self.writer = RunWriter(
-            path, scenario=scenario, seed=0, profiles=profiles, patience=patience, anonymous=anonymous
+            path,
+            scenario=title,
+            seed=0,
+            schedulers=[recorded_scheduler(names[0], configuration, REGISTRY)],
+            origin="live",
+            profiles=names,
+            patience=patience,
+            anonymous=anonymous,
         )
         self._tell_state()
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairway.model.controllers import CronJob, DaemonSet, Deployment, Job
+from fairway.model.duration import Duration
 from fairway.model.node import Node
 from fairway.model.pod import Pod
 from fairway.model.quantity import Quantity, parse_quantity
@@ -101,6 +102,8 @@ def _read(kind: type, value: object) -> object:
 
 def _write(value: object) -> str:
     if isinstance(value, Quantity):
+        return value.text
+    if isinstance(value, Duration):
         return value.text
     raise TypeError(f"no way to write a {type(value).__name__}")
 

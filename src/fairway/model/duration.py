@@ -32,6 +32,11 @@ class Duration(float):
 
     __slots__ = ()
 
+    @property
+    def text(self) -> str:
+        """As a configuration writes it, to the nanosecond: "15s", "0.5s"."""
+        return f"{f'{self:.9f}'.rstrip('0').rstrip('.')}s"
+
 
 def parse_duration(text: str) -> Duration:
     """Read a Go duration (time.ParseDuration); `ValueError` says what is wrong with it."""

@@ -9,11 +9,12 @@ from fairway.record.difference import Difference, first_difference
 from fairway.record.errors import CannotWriteError, RecordError
 from fairway.record.export import export_csv, export_parquet, export_table
 from fairway.record.metrics import Metrics, measure
+from fairway.record.null_recorder import NullRecorder
 from fairway.record.options import RecordOptions
 from fairway.record.perfetto import export_trace
+from fairway.record.recorder import Recorder, Scored, best_nodes
 from fairway.record.run import Run
 from fairway.record.table import Table
-from fairway.record.writing.null_writer import NullWriter, Scored, best_nodes
 from fairway.record.writing.row_writer import Patience
 from fairway.record.writing.writer import RunWriter
 
@@ -21,10 +22,11 @@ __all__ = [
     "CannotWriteError",
     "Difference",
     "Metrics",
-    "NullWriter",
+    "NullRecorder",
     "Patience",
     "RecordError",
     "RecordOptions",
+    "Recorder",
     "Run",
     "RunWriter",
     "Scored",

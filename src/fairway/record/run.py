@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fairway.record.errors import RecordError
 from fairway.record.run_opening import OpenRun, open_run_file
-from fairway.record.schema import TABLES
+from fairway.record.schedulers import RecordedScheduler, schedulers_of_meta
+from fairway.record.schema import TABLES, Origin
 from fairway.record.table import Question, Table
 
 if TYPE_CHECKING:
@@ -70,9 +71,31 @@ class Run:
 
     @property
     def scenario(self) -> dict[str, Any]:
-        """The completed scenario that was run."""
+        """The completed scenario that was run; of a live cluster, and of an anonymous run, nothing but a title."""
         scenario: dict[str, Any] = self.meta["scenario"]
         return scenario
+
+    @property
+    def schedulers(self) -> list[RecordedScheduler] | None:
+        """Its schedulers, with their whole configurations; None if it does not say (runs of older versions)."""
+        try:
+            return schedulers_of_meta(self.meta)
+        except ValueError as error:
+            raise RecordError(f"{self.path} is no run that Fairway wrote: its table meta has {error}") from error
+
+    @property
+    def origin(self) -> Origin:
+        """Was it simulated, or recorded from a live cluster?"""
+        known = self.meta.get("origin")
+        if known in ("simulated", "live"):
+            return known  # type: ignore[no-any-return]
+        return "simulated" if "cluster" in (self.scenario.get("spec") or {}) else "live"
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Are the names in it pseudonyms?"""
+        known = self.meta.get("anonymous")
+        return known if isinstance(known, bool) else self.scenario.get("metadata") == {"name": "anonymous"}
 
     @property
     def seed(self) -> int:

@@ -41,6 +41,9 @@ LOCKED: Final = {
 }
 META_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "scenario": dict,
+    "schedulers": list,
+    "origin": str,
+    "anonymous": bool,
     "seed": int,
     "profiles": list,
     "options": dict,

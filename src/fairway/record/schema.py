@@ -13,15 +13,25 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["SCHEMA_VERSION", "TABLES", "Column", "TableSchema", "amount_column", "unit_of"]
+from fairway.record.vocabulary import IntervalEnd, NodeChange, NodeEnd, ObjectVerb, PodEnd, Word
 
-SCHEMA_VERSION: Final = 1
-"""Raised when a table or column changes its name or meaning; a reader refuses versions it does not know."""
+__all__ = ["SCHEMA_VERSION", "TABLES", "Column", "Origin", "TableSchema", "amount_column", "unit_of"]
+
+SCHEMA_VERSION: Final = 2
+"""Raised when a table or column changes its name or meaning; a reader refuses versions that are newer than its own.
+
+1: no `schedulers`, `origin` and `anonymous` in `meta`; nodes that simulations changed or removed say `updated` and
+`removed` in `nodes`. 2: schedulers are kept whole; one vocabulary for what happens to nodes and pods.
+"""
+
+Origin = Literal["simulated", "live"]
+"""Who made what happened: a simulation, which can be run again, or a cluster."""
 
 MEASURED_SECONDS: Final = ("cycle_seconds", "cpu_seconds")
 """Columns that say how long something took, not when it was."""
 
 SqlType = Literal["VARCHAR", "DOUBLE", "BIGINT", "INTEGER", "BOOLEAN"]
+Lists = tuple[type[Word], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,7 @@ class Column:
     type: SqlType
     meaning: str
     is_nullable: bool = False
+    words: Lists = ()  # the words it may hold, if it is one of a closed list
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +75,11 @@ class TableSchema:
 
 META = TableSchema(
     "meta",
-    "What the run is: `schema_version`, `fairway_version`, `scenario` (completed), `seed`, `profiles`, `options` "
-    "(what was kept), `complete` (false: interrupted; `interruption` says by what), `end_seconds`, `num_rows` of each "
-    "table.",
+    "What the run is: `schema_version`, `fairway_version`, `origin` (`simulated` or `live`), `anonymous` (are names "
+    "replaced by pseudonyms?), `scenario` (completed; of a live cluster and of an anonymous run only a title), "
+    "`schedulers` (each with its whole configuration, every default filled in, its latencies in seconds, and package "
+    "or file and digest of each plugin that is not built in), `seed`, `profiles`, `options` (what was kept), "
+    "`complete` (false: interrupted; `interruption` says by what), `end_seconds`, `num_rows` of each table.",
     "key",
     (Column("key", "VARCHAR", "name"), Column("value", "VARCHAR", "JSON")),
 )
@@ -93,8 +106,8 @@ NODES = TableSchema(
         Column("uid", "VARCHAR", "uid"),
         Column("from_seconds", "DOUBLE", "from when on this state held"),
         Column("to_seconds", "DOUBLE", "until when; null: until the end of the run", is_nullable=True),
-        Column("change", "VARCHAR", "what led to this state: `Added`, or what the world calls the change"),
-        Column("gone", "VARCHAR", "why the node went at `to_seconds`; null: it did not", is_nullable=True),
+        Column("change", "VARCHAR", "what led to this state", words=(NodeChange,)),
+        Column("gone", "VARCHAR", "why the node went at `to_seconds`; null: it did not", True, (NodeEnd,)),
         Column("is_ready", "BOOLEAN", "its condition Ready was True, or it had no such condition"),
         Column("is_unschedulable", "BOOLEAN", "it was cordoned"),
         Column("pods", "BIGINT", "how many pods it has room for"),
@@ -122,8 +135,7 @@ PODS = TableSchema(
         Column("bound_seconds", "DOUBLE", "when it was bound to a node", is_nullable=True),
         Column("started_seconds", "DOUBLE", "when it began to run", is_nullable=True),
         Column("ended_seconds", "DOUBLE", "when it ended; null: it was there at the end of the run", is_nullable=True),
-        Column("reason", "VARCHAR", "how it ended: `Succeeded`, `Failed`, `Deleted`, `Evicted`, `Preempted`, "
-               "`NodeLost` or `Rejected`", is_nullable=True),
+        Column("reason", "VARCHAR", "how it ended; null: it did not", True, (PodEnd,)),
         Column("node_id", "INTEGER", "the node it was bound to", is_nullable=True),
         Column("node", "VARCHAR", "and its name", is_nullable=True),
         Column("gpu_index", "VARCHAR", "the GPU devices it got there: `3`, or `0-1-2`", is_nullable=True),
@@ -232,7 +244,7 @@ OCCUPANCY = TableSchema(
         Column("node", "VARCHAR", "its name"),
         Column("from_seconds", "DOUBLE", "from when on"),
         Column("to_seconds", "DOUBLE", "until when; null: it was open at the end of the run", is_nullable=True),
-        Column("reason", "VARCHAR", "why it closed: a pod's `reason`, `NodeLost` or `Resized`", is_nullable=True),
+        Column("reason", "VARCHAR", "why it closed; null: it did not", True, (PodEnd, IntervalEnd)),
     ),
     amounts="held",
 )
@@ -254,7 +266,7 @@ OBJECTS = TableSchema(
     "rowid",
     (
         Column("time_seconds", "DOUBLE", "when"),
-        Column("verb", "VARCHAR", "`Applied` or `Deleted`"),
+        Column("verb", "VARCHAR", "what happened to it", words=(ObjectVerb,)),
         Column("kind", "VARCHAR", "kind"),
         Column("namespace", "VARCHAR", "namespace, empty if it has none"),
         Column("name", "VARCHAR", "name"),

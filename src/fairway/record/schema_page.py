@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from fairway.record.metric_definitions import DEFINITIONS
-from fairway.record.schema import SCHEMA_VERSION, TABLES, TableSchema
+from fairway.record.schema import SCHEMA_VERSION, TABLES, Column, TableSchema
 
 __all__ = ["schema_page"]
 
@@ -39,18 +39,28 @@ METRICS = (
 )
 
 
+WORDS = (
+    "## Words\n\n"
+    "What happened to nodes, pods and objects is told in these words and no others, whether it was simulated or seen "
+    "in a live cluster; `fairway.record.vocabulary` defines them. Simulations of version 1 say `updated` and `removed` "
+    "of nodes.\n\n| list | word | meaning |\n|---|---|---|\n"
+)
+
+
 def schema_page() -> str:
     """`docs/run-schema.md`."""
     metrics = "".join(
         f"| `{one.name.replace('{}', '<name>')}` | {one.unit} | {one.better} | {one.meaning} |\n" for one in DEFINITIONS
     )
-    return "\n".join([OPENING, *map(_section, TABLES.values()), METRICS + metrics])
+    lists = dict.fromkeys(kind for table in TABLES.values() for column in table.columns for kind in column.words)
+    words = "".join(f"| {kind.__name__} | `{word}` | {word.meaning} |\n" for kind in lists for word in kind)
+    return "\n".join([OPENING, *map(_section, TABLES.values()), WORDS + words, METRICS + metrics])
 
 
 def _section(table: TableSchema) -> str:
     order = table.order.replace("rowid", "as it happened")
     rows = "".join(
-        f"| `{column.name}` | {column.type} | {'yes' if column.is_nullable else ''} | {column.meaning} |\n"
+        f"| `{column.name}` | {column.type} | {'yes' if column.is_nullable else ''} | {_meaning(column)} |\n"
         for column in table.columns
     )
     if table.amounts:
@@ -59,6 +69,11 @@ def _section(table: TableSchema) -> str:
         f"## {table.name}\n\n{table.meaning}\n\nOrder of the rows: {order}.\n\n"
         f"| column | type | may be null | meaning |\n|---|---|---|---|\n{rows}"
     )
+
+
+def _meaning(column: Column) -> str:
+    lists = " or ".join(f"[{kind.__name__}](#words)" for kind in column.words)
+    return f"{column.meaning}: a word of {lists}" if lists else column.meaning
 
 
 if __name__ == "__main__":

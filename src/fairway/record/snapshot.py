@@ -7,6 +7,8 @@ anything: `why` and `try` do so. Annotations, labels and requests of a pod are t
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -15,7 +17,7 @@ from fairway.model.device_need import GPU_INDEX
 from fairway.record.manifests import annotations_of, node_of, object_of, pod_of
 from fairway.record.run import Run
 
-__all__ = ["nodes_at", "objects_at", "pods_at"]
+__all__ = ["START", "nodes_at", "objects_at", "pod_at", "pods_at"]
 
 START = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 """The date a simulation's clock begins at."""
@@ -36,29 +38,30 @@ def pods_at(run: Run, at: float, start: dt.datetime = START) -> list[Pod]:
         for row in run.templates.rows()
         if row["template_id"] in numbers
     }
-    pods = []
-    for row in there.rows():
-        template = templates[row["template_id"]]
-        is_bound = row["bound_seconds"] is not None and row["bound_seconds"] <= at
-        is_started = row["started_seconds"] is not None and row["started_seconds"] <= at
-        annotations = {**template.metadata.annotations, **annotations_of(run, row["annotations"])}
-        if is_bound and row.get("gpu_index"):
-            annotations[GPU_INDEX] = row["gpu_index"]
-        metadata = msgspec.structs.replace(
-            template.metadata,
-            namespace=row["namespace"],
-            name=row["pod"].removeprefix(row["namespace"] + "/"),
-            uid=row["uid"],
-            annotations=annotations,
-            creation_timestamp=start + dt.timedelta(seconds=row["created_seconds"]),
-        )
-        spec = msgspec.structs.replace(template.spec, node_name=row["node"] if is_bound else "")
-        status = PodStatus(
-            phase="Running" if is_started else "Pending",
-            start_time=start + dt.timedelta(seconds=row["bound_seconds"]) if is_bound else None,
-        )
-        pods.append(Pod(metadata=metadata, spec=spec, status=status))
-    return pods
+    return [pod_at(run, row, templates[row["template_id"]], at, start) for row in there.rows()]
+
+
+def pod_at(run: Run, row: Mapping[str, Any], template: Pod, at: float, start: dt.datetime = START) -> Pod:
+    """A pod as it was at that time, from its row of `pods` and its row of `templates`."""
+    is_bound = row["bound_seconds"] is not None and row["bound_seconds"] <= at
+    is_started = row["started_seconds"] is not None and row["started_seconds"] <= at
+    annotations = {**template.metadata.annotations, **annotations_of(run, row["annotations"])}
+    if is_bound and row.get("gpu_index"):
+        annotations[GPU_INDEX] = row["gpu_index"]
+    metadata = msgspec.structs.replace(
+        template.metadata,
+        namespace=row["namespace"],
+        name=row["pod"].removeprefix(row["namespace"] + "/"),
+        uid=row["uid"],
+        annotations=annotations,
+        creation_timestamp=start + dt.timedelta(seconds=row["created_seconds"]),
+    )
+    spec = msgspec.structs.replace(template.spec, node_name=row["node"] if is_bound else "")
+    status = PodStatus(
+        phase="Running" if is_started else "Pending",
+        start_time=start + dt.timedelta(seconds=row["bound_seconds"]) if is_bound else None,
+    )
+    return Pod(metadata=metadata, spec=spec, status=status)
 
 
 def objects_at(run: Run, at: float) -> list[ApiObject]:

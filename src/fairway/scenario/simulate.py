@@ -14,9 +14,13 @@ from pathlib import Path
 from time import process_time
 from typing import NamedTuple
 
-from fairway.record import NullWriter, RecordOptions, Run, RunWriter
+import msgspec
+
+from fairway.plugins.registry import REGISTRY
+from fairway.record import NullRecorder, Recorder, RecordOptions, Run, RunWriter
+from fairway.record.schedulers import recorded_scheduler
 from fairway.scenario.scenario import Scenario, complete, load_scenario
-from fairway.sim.simulation import Result, Simulation
+from fairway.sim.simulation import Plan, Result, Simulation
 
 __all__ = ["Progress", "SimulationRun", "Standing", "simulate"]
 
@@ -79,8 +83,8 @@ def simulate(
     workload = whole.workload()
     plan = whole.plan(workload=workload)
     chosen = profile or "default"
-    with _writer(whole, chosen, record) as writer:
-        simulation = Simulation(plan, writer, NOTHING if record is None else whole.record_options)
+    with _recorder(whole, plan, chosen, record) as recorder:
+        simulation = Simulation(plan, recorder, NOTHING if record is None else whole.record_options)
         told = None if progress is None else _estimator(whole.end, workload.num_arrivals, progress)
         result = simulation.run(told)
     problems = [*workload.problems, *workload.notes, *result.problems]
@@ -88,12 +92,18 @@ def simulate(
     return SimulationRun(whole, chosen, result, problems, process_time() - begun, path)
 
 
-def _writer(scenario: Scenario, profile: str, record: str | os.PathLike[str] | None) -> NullWriter:
+def _recorder(scenario: Scenario, plan: Plan, profile: str, record: str | os.PathLike[str] | None) -> Recorder:
     if record is None:
-        return NullWriter()
+        return NullRecorder()
     return RunWriter(
         record,
         scenario=scenario.as_dict(),
+        schedulers=[
+            recorded_scheduler(
+                scheduler.name, scheduler.configuration, REGISTRY, **msgspec.structs.asdict(scheduler.settings)
+            )
+            for scheduler in plan.schedulers
+        ],
         seed=scenario.seed,
         profiles=[profile],
         options=scenario.record_options,

@@ -16,6 +16,7 @@ import msgspec
 
 from fairway.cluster import Event, Verb
 from fairway.model import Pod, PodCondition
+from fairway.model.disruption import with_condition
 from fairway.sim.timeline import Timeline
 
 EPOCH = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
@@ -122,13 +123,14 @@ class ApiServer:
         self._tell(MODIFIED, item)
         return item
 
-    def remove(self, item: Any) -> None:
-        """The object is gone at once. For pods on nodes, ask with `delete` first."""
+    def remove(self, item: Any, condition: PodCondition | None = None) -> None:
+        """The object is gone at once. For pods on nodes, ask with `delete` first, or say in a condition why not."""
         found = self._objects[item.kind].pop((item.metadata.namespace, item.metadata.name), None)
         if found is None:
             return
         if isinstance(found, Pod):
             self._pods.pop(found.metadata.uid, None)
+            found = found if condition is None else with_condition(found, condition)
         self._tell(DELETED, found)
 
     def delete(self, pod: Pod, condition: PodCondition | None = None) -> None:
@@ -140,11 +142,8 @@ class ApiServer:
             self.remove(current)
             return
         meta = msgspec.structs.replace(current.metadata, deletion_timestamp=self.calendar())
-        status = current.status
-        if condition is not None:
-            others = tuple(each for each in status.conditions if each.type != condition.type)
-            status = msgspec.structs.replace(status, conditions=(*others, condition))
-        self.update(msgspec.structs.replace(current, metadata=meta, status=status))
+        current = current if condition is None else with_condition(current, condition)
+        self.update(msgspec.structs.replace(current, metadata=meta))
 
     def bind(self, uid: str, node: str, annotations: Mapping[str, str] | None = None) -> Pod:
         """Put a pod on a node, and the binding's annotations on it. Refused if it is gone, going, or has a node."""

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import msgspec
 
-from fairway.model import Pod, PodCondition, PodDisruptionBudget
+from fairway.model import Pod, PodDisruptionBudget
+from fairway.model.disruption import EVICTED
 from fairway.model.selector import compile_selector
 from fairway.sim.api_server import ApiServer
 
-__all__ = ["EVICTED", "evict"]
+__all__ = ["evict"]
 
-EVICTED = PodCondition(
-    type="DisruptionTarget", status="True", reason="EvictionByEvictionAPI", message="Eviction API: evicting"
-)
 TOO_MANY = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
 

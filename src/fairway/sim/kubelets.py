@@ -16,9 +16,10 @@ import msgspec
 from fairway.cluster import Event, HostPort, Verb
 from fairway.cluster.pod_class import host_ports
 from fairway.model import Node, Pod, PodSpec
-from fairway.model.device_need import GPU_INDEX
+from fairway.model.disruption import ORPHANED
 from fairway.model.requests import pod_requests
-from fairway.record import NullWriter
+from fairway.record import Recorder
+from fairway.record.vocabulary import PodEnd
 from fairway.sim.api_server import ApiServer
 from fairway.sim.lifetime import Lifetime, lifetime_of
 from fairway.sim.luck import Luck
@@ -26,7 +27,6 @@ from fairway.sim.timeline import Handle
 
 ORPHAN_QUARANTINE = 40.0  # of kube-controller-manager's pod garbage collector
 MOST_NEEDS = 4096
-DISRUPTIONS = {"PreemptionByScheduler": "Preempted", "EvictionByEvictionAPI": "Evicted"}
 
 
 class KubeletSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -110,11 +110,11 @@ class Kubelet:
 class Kubelets:
     """All of them; watches the API server."""
 
-    def __init__(self, api: ApiServer, settings: KubeletSettings, luck: Luck, writer: NullWriter) -> None:
+    def __init__(self, api: ApiServer, settings: KubeletSettings, luck: Luck, recorder: Recorder) -> None:
         self._api = api
         self._settings = settings
         self._luck = luck
-        self._writer = writer
+        self._recorder = recorder
         self.by_node: dict[str, Kubelet] = {}
         self._orphans: dict[str, str] = {}  # pods on nodes that do not exist, and the nodes
         self._needs: dict[int, Needs] = {}  # by the containers themselves
@@ -136,7 +136,7 @@ class Kubelets:
         if verb is Verb.DELETED:
             kubelet = self.by_node.pop(name, None)
             for uid in list(kubelet.residents if kubelet else ()):
-                self._end(uid, kubelet, "NodeLost")
+                self._end(uid, kubelet, PodEnd.NODE_LOST)
         elif name in self.by_node:
             self.by_node[name].learn(node)
         else:
@@ -150,8 +150,8 @@ class Kubelets:
         kubelet = self.by_node.get(pod.spec.node_name)
         uid = pod.metadata.uid
         if verb is Verb.DELETED:
-            if kubelet is not None and kubelet.dismiss(uid) is not None:
-                self._writer.ended(self._api.timeline.now(), uid, "Deleted")
+            if kubelet is not None:
+                kubelet.dismiss(uid)
         elif kubelet is None or pod.is_finished:
             if kubelet is None and uid not in self._orphans:
                 self._orphans[uid] = pod.spec.node_name
@@ -167,20 +167,16 @@ class Kubelets:
         pod = self._api.pod(uid)
         if pod is not None and node not in self.by_node:
             now = self._api.timeline.now()
-            self._writer.event(now, "Pod", pod.key, "DeletingNode", f"PodGC: node {node} no longer exists")
-            self._writer.ended(now, uid, "NodeLost")
-            self._api.remove(pod)
+            self._recorder.event(now, "Pod", pod.key, "DeletingNode", f"PodGC: node {node} no longer exists")
+            self._api.remove(pod, ORPHANED)
 
     # -- a pod's life ----------------------------------------------------------------------------------------------
 
     def _receive(self, pod: Pod, kubelet: Kubelet) -> None:
         """A pod was bound here: admit it or not, then start it."""
-        now = self._api.timeline.now()
         newcomer = Resident(pod, lifetime_of(pod, self._luck), self._needs_of(pod))
         objection = kubelet.objection(newcomer)
-        self._writer.bound(now, pod.metadata.uid, pod.spec.node_name, pod.metadata.annotations.get(GPU_INDEX))
         if objection:
-            self._writer.ended(now, pod.metadata.uid, "Rejected")
             self._finish(pod, "Failed", objection)
             return
         kubelet.admit(newcomer)
@@ -223,7 +219,6 @@ class Kubelets:
         pod = self._api.pod(uid)
         if pod is None or uid not in kubelet.residents:
             return
-        self._writer.started(self._api.timeline.now(), uid)
         status = msgspec.structs.replace(pod.status, phase="Running", start_time=self._api.calendar())
         self._run(uid, kubelet)
         self._api.update(msgspec.structs.replace(pod, status=status))
@@ -232,8 +227,8 @@ class Kubelets:
         resident = kubelet.residents[uid]
         resident.running_since = self._api.timeline.now()
         if math.isfinite(resident.lifetime.seconds):
-            phase = "Failed" if resident.lifetime.fails else "Succeeded"
-            resident.timer = self._api.timeline.after(resident.lifetime.seconds, lambda: self._end(uid, kubelet, phase))
+            end = PodEnd.FAILED if resident.lifetime.fails else PodEnd.SUCCEEDED
+            resident.timer = self._api.timeline.after(resident.lifetime.seconds, lambda: self._end(uid, kubelet, end))
 
     def _terminate(self, pod: Pod, kubelet: Kubelet) -> None:
         """Its deletion was asked for: it ends soon."""
@@ -242,21 +237,19 @@ class Kubelets:
         delay = min(self._settings.termination_latency, math.inf if grace is None else grace)
         if resident.timer is not None:
             resident.timer.cancel()
-        reason = _why_it_goes(pod)
-        resident.timer = self._api.timeline.after(delay, lambda: self._end(pod.metadata.uid, kubelet, reason))
+        resident.timer = self._api.timeline.after(delay, lambda: self._end(pod.metadata.uid, kubelet, PodEnd.DELETED))
 
-    def _end(self, uid: str, kubelet: Kubelet | None, reason: str) -> None:
+    def _end(self, uid: str, kubelet: Kubelet | None, end: PodEnd) -> None:
         """It is over, one way or another."""
         if kubelet is None or kubelet.dismiss(uid) is None:
             return
-        self._writer.ended(self._api.timeline.now(), uid, reason)
         pod = self._api.pod(uid)
         if pod is None:
             return
-        if reason in ("Succeeded", "Failed"):
-            self._finish(pod, reason, "")
+        if end in (PodEnd.SUCCEEDED, PodEnd.FAILED):
+            self._finish(pod, end.value, "")
         else:
-            self._api.remove(pod)
+            self._api.remove(pod, ORPHANED if end is PodEnd.NODE_LOST else None)
 
     def _finish(self, pod: Pod, phase: str, reason: str) -> None:
         """Report the end; a pod that no controller looks after is then forgotten."""
@@ -279,7 +272,7 @@ class Kubelets:
         kubelet = self.by_node[name]
         kubelet.is_lost = True
         for resident in kubelet.residents.values():
-            self._writer.lost(self._api.timeline.now(), resident.uid)
+            self._recorder.lost(self._api.timeline.now(), resident.uid)
             if resident.timer is not None:
                 resident.timer.cancel()
 
@@ -290,15 +283,9 @@ class Kubelets:
         for uid in list(kubelet.residents):
             pod = self._api.pod(uid)
             if pod is None or pod.is_terminating:
-                self._end(uid, kubelet, "NodeLost")
+                self._end(uid, kubelet, PodEnd.NODE_LOST)
             elif pod.spec.restart_policy == "Never" and pod.status.phase == "Running":
-                self._end(uid, kubelet, "Failed")
+                self._end(uid, kubelet, PodEnd.FAILED)
             else:
-                self._writer.regained(self._api.timeline.now(), uid)
+                self._recorder.regained(self._api.timeline.now(), uid)
                 (self._run if pod.status.phase == "Running" else self._start)(uid, kubelet)
-
-
-def _why_it_goes(pod: Pod) -> str:
-    """What became of a pod whose deletion was asked for; whoever disrupts pods says so in a condition."""
-    disruption = next((one for one in pod.status.conditions if one.type == "DisruptionTarget"), None)
-    return "Deleted" if disruption is None else DISRUPTIONS.get(disruption.reason, "Deleted")

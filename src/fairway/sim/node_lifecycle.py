@@ -11,9 +11,10 @@ from typing import Literal
 
 import msgspec
 
-from fairway.model import Node, NodeCondition, Pod, PodCondition, Taint
+from fairway.model import Node, NodeCondition, Pod, Taint
+from fairway.model.disruption import TAINTED
 from fairway.model.toleration import tolerates
-from fairway.record import NullWriter
+from fairway.record import Recorder
 from fairway.sim.api_server import ApiServer
 from fairway.sim.eviction import evict
 from fairway.sim.kubelets import Kubelets
@@ -21,22 +22,16 @@ from fairway.sim.kubelets import Kubelets
 NOTICED_AFTER = 50.0  # node-monitor-grace-period
 EVICTION_RETRY = 5.0
 UNREACHABLE = "node.kubernetes.io/unreachable"
-TAINTED = PodCondition(
-    type="DisruptionTarget",
-    status="True",
-    reason="DeletionByTaintManager",
-    message="Taint manager: deleting due to NoExecute taint",
-)
 FaultAction = Literal["lose", "return", "cordon", "uncordon", "drain", "add", "remove"]
 
 
 class NodeLifecycle:
     """Does to nodes what the scenario says."""
 
-    def __init__(self, api: ApiServer, kubelets: Kubelets, writer: NullWriter) -> None:
+    def __init__(self, api: ApiServer, kubelets: Kubelets, recorder: Recorder) -> None:
         self._api = api
         self._kubelets = kubelets
-        self._writer = writer
+        self._recorder = recorder
         self._lost: dict[str, float] = {}  # since when
         self._cordoned: set[str] = set()  # by us
         self._removed: dict[str, Node] = {}
@@ -45,7 +40,7 @@ class NodeLifecycle:
     def apply(self, action: FaultAction, name: str, seconds: float | None = None) -> None:
         """One fault now; with `seconds`, undone after that time."""
         words = "" if seconds is None else f"for {seconds:g} s"
-        self._writer.event(self._api.timeline.now(), "Node", name, action, words)
+        self._recorder.event(self._api.timeline.now(), "Node", name, action, words)
         getattr(self, f"_{action}")(name)
         undo: dict[str, FaultAction] = {"lose": "return", "cordon": "uncordon", "drain": "uncordon", "remove": "add"}
         if seconds is not None and action in undo:
@@ -121,7 +116,9 @@ class NodeLifecycle:
     def _evict_from_lost(self, uid: str, name: str, since: float) -> None:
         pod = self._api.pod(uid)
         if pod is not None and self._lost.get(name) == since:
-            self._writer.event(self._api.timeline.now(), "Pod", pod.key, "TaintManagerEviction", f"node {name} is lost")
+            self._recorder.event(
+                self._api.timeline.now(), "Pod", pod.key, "TaintManagerEviction", f"node {name} is lost"
+            )
             self._api.delete(pod, TAINTED)
 
     def _evict_all(self, name: str) -> None:
@@ -138,7 +135,7 @@ class NodeLifecycle:
                 left = True
                 if pod.metadata.uid not in refused:
                     refused.add(pod.metadata.uid)
-                    self._writer.event(self._api.timeline.now(), "Pod", pod.key, "EvictionRefused", why)
+                    self._recorder.event(self._api.timeline.now(), "Pod", pod.key, "EvictionRefused", why)
         if left:
             time = self._api.timeline.now() + EVICTION_RETRY
             self._api.timeline.at(time, lambda: self._evict_all(name), is_idle=True)

@@ -16,20 +16,14 @@ from fairway.cluster import Event
 from fairway.config import Configuration
 from fairway.cycle import Decision, Outcome, PluginTimes, Profile
 from fairway.cycle.pre_bind import PreBind
-from fairway.model import Pod, PodCondition
+from fairway.model import Pod
 from fairway.model.device_need import binding_annotations
+from fairway.model.disruption import PREEMPTED
 from fairway.queue import Place, QueuedPod
-from fairway.record import NullWriter, RecordOptions, Scored, best_nodes
+from fairway.record import Recorder, RecordOptions, Scored, best_nodes
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
 from fairway.sim.pre_bind import PodPreparations
-
-PREEMPTED = PodCondition(
-    type="DisruptionTarget",
-    status="True",
-    reason="PreemptionByScheduler",
-    message="preempting to accommodate a higher priority pod",
-)
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,13 +43,13 @@ class SimScheduler:
         configuration: Configuration,
         api: ApiServer,
         settings: SchedulerSettings,
-        writer: NullWriter,
+        recorder: Recorder,
         options: RecordOptions,
     ) -> None:
         self.name = name
         self._api = api
         self._settings = settings
-        self._writer = writer
+        self._recorder = recorder
         self._awake_at: float | None = None  # when it will look at its queue next
         self._busy_until = 0.0
         self._paused_until = 0.0
@@ -65,7 +59,7 @@ class SimScheduler:
         self.first_error = ""  # what went wrong first: a plugin that raised, say
         self._num_scores = options.scores
         self._best: list[Scored] = []
-        self._is_timed = type(writer) is not NullWriter
+        self._is_timed = recorder.is_recording
         # Looking at a CPU clock is a system call, and may cost as much as the rest: only for who asks where time goes.
         self._clock = thread_time if options.plugin_times else perf_counter
         self._away = 0.0  # seconds of this attempt that the world took, not the scheduler
@@ -132,9 +126,9 @@ class SimScheduler:
                 if self._is_timed:
                     ended = self._clock() if self._asked_at is None else self._asked_at
                     taken = ended - begun - self._away
-                    self._writer.decided(now, self.name, decision.attempt, decision, taken, self._best)
+                    self._recorder.decided(now, self.name, decision.attempt, decision, taken, self._best)
                 if self._times is not None:
-                    self._writer.plugin_times(self.now(), self.name, self._times.take())
+                    self._recorder.plugin_times(self.now(), self.name, self._times.take())
         self._wake()
 
     def _look(self, profile: Profile, decision: Decision) -> None:
@@ -152,7 +146,7 @@ class SimScheduler:
         """The run is over: tell the recorder what it has not been told."""
         if self._times is not None:
             self._times_between.add(self._times.take())
-            self._writer.plugin_times(self.now(), self.name, self._times_between.take(), is_of_attempt=False)
+            self._recorder.plugin_times(self.now(), self.name, self._times_between.take(), is_of_attempt=False)
 
     # -- the world, as the scheduler sees it -------------------------------------------------------------------------
 
@@ -184,7 +178,7 @@ class SimScheduler:
 
     def _refused(self, pod: Pod, why: str) -> None:
         self.num_conflicts += 1
-        self._writer.event(self.now(), "Pod", pod.key, "BindingFailed", why)
+        self._recorder.event(self.now(), "Pod", pod.key, "BindingFailed", why)
         self.scheduler.binding_failed(pod, why)
         self._wake()
 
@@ -194,7 +188,7 @@ class SimScheduler:
         if current is None:
             return
         message = f"Preempted by pod {preemptor.metadata.uid} on node {current.spec.node_name}"
-        self._writer.event(self.now(), "Pod", current.key, "Preempted", message)
+        self._recorder.event(self.now(), "Pod", current.key, "Preempted", message)
         self._api.delete(current, PREEMPTED)
 
     def report(self, decision: Decision) -> None:
@@ -216,4 +210,4 @@ class SimScheduler:
     def _queue_moved(
         self, queued: QueuedPod, origin: Place | None, place: Place | None, event: str, time: float
     ) -> None:
-        self._writer.queue_moved(time, self.name, queued.uid, origin, place, event)
+        self._recorder.queue_moved(time, self.name, queued.uid, origin, place, event)

@@ -1,7 +1,7 @@
 """One simulation: a scenario's parts put together, and run.
 
 In: a `Plan`: nodes and objects that are there, arrivals in order of time, schedulers, faults. Out: a `Result`, and,
-through the writer, a recorded run. Arrivals are taken from their iterator one by one, so a million pods need no
+through the recorder, a recorded run. Arrivals are taken from their iterator one by one, so a million pods need no
 memory but their own. Without an end, the simulation stops when nothing more can happen: all that is left are pods
 nobody can place.
 """
@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from fairway.cluster import Event, TypicalPods, Verb
 from fairway.config import Configuration
 from fairway.model import Namespace, Node, ObjectMeta, Pod
-from fairway.record import NullWriter, RecordOptions
+from fairway.record import Recorder, RecordOptions
+from fairway.record.translation import EventTranslator
 from fairway.sim.api_server import ApiServer, ConflictError
 from fairway.sim.controllers import ControllerSettings, start_controllers
 from fairway.sim.kubelets import Kubelets, KubeletSettings
@@ -99,19 +100,20 @@ class Result:
 class Simulation:
     """Everything that lives in one simulated cluster."""
 
-    def __init__(self, plan: Plan, writer: NullWriter, options: RecordOptions | None = None) -> None:
-        """`options` are what the writer wants to be told, as far as it takes work to find out."""
+    def __init__(self, plan: Plan, recorder: Recorder, options: RecordOptions | None = None) -> None:
+        """`options` are what the recorder wants to be told, as far as it takes work to find out."""
         self.plan = plan
-        self.writer = writer
+        self.recorder = recorder
         self.timeline = Timeline()
         self.api = ApiServer(self.timeline)
         self.result = Result()
-        self.api.watch(self._observe)
-        self.kubelets = Kubelets(self.api, plan.kubelet, Luck(plan.seed, "kubelets"), writer)
-        self.lifecycle = NodeLifecycle(self.api, self.kubelets, writer)
+        self._translator = EventTranslator(recorder, self.timeline.now)
+        self.api.watch(self._observe)  # first of all: a pod is there before anybody tells of it
+        self.kubelets = Kubelets(self.api, plan.kubelet, Luck(plan.seed, "kubelets"), recorder)
+        self.lifecycle = NodeLifecycle(self.api, self.kubelets, recorder)
         start_controllers(self.api, self.timeline, plan.controllers, self._controller_reports)
         self.schedulers = [
-            SimScheduler(each.name, each.configuration, self.api, each.settings, writer, options or RecordOptions())
+            SimScheduler(each.name, each.configuration, self.api, each.settings, recorder, options or RecordOptions())
             for each in plan.schedulers
         ]
         if plan.typical_pods is not None:
@@ -120,7 +122,7 @@ class Simulation:
         self._defragmenter: Defragmenter | None = None
         if plan.defragmentations:
             told = self.result.problems.append
-            self._defragmenter = Defragmenter(self.api, self.kubelets, self.schedulers, writer, told)
+            self._defragmenter = Defragmenter(self.api, self.kubelets, self.schedulers, recorder, told)
         self._namespaces: set[str] = set()
         self._last_news = 0.0  # when something other than a vain attempt last happened
         self._arrivals: Iterator[Arrival] = iter(plan.arrivals)
@@ -202,7 +204,7 @@ class Simulation:
             self._defragmenter.close()
         for scheduler in self.schedulers:
             scheduler.close()
-        self.writer.close(result.end)
+        self.recorder.close(result.end)
         if progress is not None:
             progress(result.end, result.arrived)
         return result
@@ -216,29 +218,16 @@ class Simulation:
                 yield f"pods that wait for the scheduler {name}, which is not there: {count}"
 
     def _controller_reports(self, kind: str, name: str, reason: str, message: str) -> None:
-        self.writer.event(self.timeline.now(), kind, name, reason, message)
+        self.recorder.event(self.timeline.now(), kind, name, reason, message)
 
     def _observe(self, event: Event) -> None:
         """Keep the books of the run."""
-        item, verb, now = event.object, event.verb, self.timeline.now()
-        self._last_news = now
+        item, verb = event.object, event.verb
+        self._last_news = self.timeline.now()
         if isinstance(item, Pod):
             if verb is Verb.ADDED:
                 self.result.arrived += 1
-                self.writer.pod_created(now, item, item.spec.scheduler_name)
             elif verb is Verb.MODIFIED and item.is_finished:
                 self.result.succeeded += item.status.phase == "Succeeded"
                 self.result.failed += item.status.phase == "Failed"
-            elif verb is Verb.DELETED and not item.spec.node_name:
-                self.writer.ended(now, item.metadata.uid, "Deleted")
-        elif isinstance(item, Node):
-            if verb is Verb.ADDED:
-                self.writer.node_added(now, item)
-            elif verb is Verb.DELETED:
-                self.writer.node_gone(now, item.metadata.name, "removed")
-            else:
-                self.writer.node_changed(now, item, "updated")
-        elif verb is Verb.DELETED:
-            self.writer.object_deleted(now, item)
-        else:
-            self.writer.object_applied(now, item)
+        self._translator.saw(event)

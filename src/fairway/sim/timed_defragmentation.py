@@ -18,7 +18,7 @@ import msgspec
 from fairway.cluster import Event, Verb
 from fairway.model import Pod, PodStatus
 from fairway.model.device_need import GPU_INDEX
-from fairway.record import NullWriter
+from fairway.record import Recorder
 from fairway.sim.api_server import ApiServer, ConflictError
 from fairway.sim.defragment import PerNode, choose_victims, num_to_evict
 from fairway.sim.eviction import evict
@@ -66,7 +66,7 @@ class Defragmenter:
         api: ApiServer,
         kubelets: Kubelets,
         schedulers: Sequence[SimScheduler],
-        writer: NullWriter,
+        recorder: Recorder,
         on_problem: Callable[[str], None],
     ) -> None:
         """The first scheduler's view counts; it must be there before, so that it hears of everything first."""
@@ -74,7 +74,7 @@ class Defragmenter:
         self._kubelets = kubelets
         self._first = schedulers[0]
         self._served = {name for each in schedulers for name in each.scheduler.profiles}
-        self._writer = writer
+        self._recorder = recorder
         self._on_problem = on_problem
         self._steps: list[_Step] = []
         self._pinned: set[str] = set()  # uids of pods that came with the devices they have to get
@@ -132,7 +132,7 @@ class Defragmenter:
             step.leaving.discard(uid)
             if owner is not None:
                 step.owed[owner.uid] -= 1
-            self._writer.event(self._api.timeline.now(), "Pod", pod.key, "EvictionRefused", why)
+            self._recorder.event(self._api.timeline.now(), "Pod", pod.key, "EvictionRefused", why)
         return not why
 
     def _observe(self, event: Event) -> None:
@@ -197,7 +197,7 @@ class Defragmenter:
         return cluster.fragmentation(cluster.typical_pods).total
 
     def _tell(self, reason: str, message: str) -> None:
-        self._writer.event(self._api.timeline.now(), "Scheduler", self._first.name, reason, message)
+        self._recorder.event(self._api.timeline.now(), "Scheduler", self._first.name, reason, message)
 
 
 def _anew(pod: Pod, left: Lifetime, *, is_pinned: bool) -> Pod:

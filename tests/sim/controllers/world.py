@@ -13,7 +13,7 @@ import msgspec
 from fairway.cluster import Event, Verb
 from fairway.model import Container, Job, Node, ObjectMeta, Pod, PodSpec, PodTemplateSpec, default_object
 from fairway.model.daemon import target_node
-from fairway.record import NullWriter
+from fairway.record import NullRecorder
 from fairway.sim.api_server import ApiServer
 from fairway.sim.controllers import ControllerSettings, start_controllers
 from fairway.sim.kubelets import Kubelets, KubeletSettings
@@ -50,7 +50,7 @@ class World:
     ) -> None:
         self.timeline = Timeline()
         self.api = ApiServer(self.timeline)
-        self.kubelets = Kubelets(self.api, kubelet or KubeletSettings(), Luck(1, "kubelets"), NullWriter())
+        self.kubelets = Kubelets(self.api, kubelet or KubeletSettings(), Luck(1, "kubelets"), NullRecorder())
         self.reports: list[tuple[str, str, str, str]] = []
         self.num_created = 0
         self.most = 0  # living pods at any time

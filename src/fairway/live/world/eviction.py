@@ -24,6 +24,7 @@ from fairway.live.watches.watched_kinds import pod_path
 from fairway.live.world.conditions import MERGE_PATCH, condition_patch
 from fairway.live.world.events import EventWriter
 from fairway.model import Pod
+from fairway.model.disruption import PREEMPTED
 from fairway.queue import profile_name
 
 __all__ = ["Evictions", "Evictor"]
@@ -166,10 +167,10 @@ class Evictor:
     async def _tell_victim(self, victim: Pod, preemptor: Pod) -> tuple[str, float | None]:
         """Write why; returns what went wrong, if anything did, and for how long the server wants to be left alone."""
         condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "PreemptionByScheduler",
-            "message": f"{profile_name(preemptor)}: preempting to accommodate a higher priority pod",
+            "type": PREEMPTED.type,
+            "status": PREEMPTED.status,
+            "reason": PREEMPTED.reason,
+            "message": f"{profile_name(preemptor)}: {PREEMPTED.message}",
         }
         status = condition_patch(victim, condition, self._clock.now())
         if not status:

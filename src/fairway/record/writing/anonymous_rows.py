@@ -15,9 +15,10 @@ from typing import Any, Final
 
 from fairway.model import decode_object, encode_json
 from fairway.record.schema import TABLES
+from fairway.record.writing.anonymous_schedulers import anonymous_scheduler
 from fairway.record.writing.pseudonyms import Pseudonyms
 
-__all__ = ["AnonymousRows", "anonymise_run", "anonymous_scenario"]
+__all__ = ["AnonymousRows", "anonymise_run"]
 
 Change = Callable[[Any], Any]
 NAMES: Final = ("node", "uid", "pod", "namespace", "user_name", "nominated_node", "victim", "name", "subject")
@@ -73,19 +74,14 @@ class AnonymousRows:
         return json.dumps(self.pseudonyms.annotations(json.loads(text)), separators=(",", ":"))
 
     def _meta(self, key: str, value: str) -> tuple[str, str]:
-        return (key, json.dumps(anonymous_scenario(json.loads(value)))) if key == "scenario" else (key, value)
-
-
-def anonymous_scenario(scenario: dict[str, Any]) -> dict[str, Any]:
-    """What is left of a scenario: which schedulers there were, with which configuration."""
-    spec = scenario.get("spec")
-    schedulers = spec.get("schedulers", []) if isinstance(spec, dict) else []
-    return {
-        "apiVersion": scenario.get("apiVersion", ""),
-        "kind": scenario.get("kind", ""),
-        "metadata": {"name": "anonymous"},
-        "spec": {"schedulers": schedulers},
-    }
+        match key:
+            case "scenario":  # what it says of nodes and workloads is full of names; the schedulers are kept beside it
+                return key, json.dumps({"kind": json.loads(value).get("kind", ""), "metadata": {"name": "anonymous"}})
+            case "schedulers":
+                return key, json.dumps([anonymous_scheduler(one, self.pseudonyms) for one in json.loads(value)])
+            case "interruption":  # an error may quote anything
+                return key, json.dumps(LEFT_OUT)
+        return key, value
 
 
 def anonymise_run(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> AnonymousRows:
@@ -107,7 +103,10 @@ def anonymise_run(source: str | os.PathLike[str], target: str | os.PathLike[str]
                     amounts = (tuple(row[column] for column in run.resources.values()),) if table.amounts else ()
                     file.buffers[name].rows.append(cells + amounts)
                 file.write()
-            meta = {key: json.dumps(value) for key, value in run.meta.items()}
+            kept: dict[str, Any] = {"anonymous": True, "origin": run.origin}
+            if (schedulers := run.schedulers) is not None:
+                kept["schedulers"] = [scheduler.document() for scheduler in schedulers]
+            meta = {key: json.dumps(value) for key, value in (run.meta | kept).items()}
         except BaseException:
             file.discard()
             raise

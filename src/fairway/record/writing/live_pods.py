@@ -14,6 +14,7 @@ import msgspec
 
 from fairway.model import ObjectMeta, Pod, PodStatus, Quantity, encode_json
 from fairway.model.requests import pod_requests
+from fairway.record.vocabulary import IntervalEnd, PodEnd
 from fairway.record.writing.buffer import Resources
 from fairway.record.writing.kept import OWN_ANNOTATIONS, kept, kept_annotations
 
@@ -93,9 +94,10 @@ class LivePod(msgspec.Struct, eq=False, gc=False):
             self.requests,
         )
 
-    def interval(self, end: float | None, reason: str | None) -> tuple[Any, ...]:
+    def interval(self, end: float | None, reason: PodEnd | IntervalEnd | None) -> tuple[Any, ...]:
         """The open interval's row of the table `occupancy`, closed there and then."""
-        return (self.number, self.key, self.node_id, self.node, self.held_since, end, reason, self.requests)
+        word = None if reason is None else reason._value_
+        return (self.number, self.key, self.node_id, self.node, self.held_since, end, word, self.requests)
 
 
 class LivePods:
@@ -106,9 +108,9 @@ class LivePods:
         self.ended: dict[str, LivePod] = {}
         self._numbers: dict[str, int] = {}
 
-    def end(self, live: LivePod, t: float, reason: str) -> None:
+    def end(self, live: LivePod, t: float, reason: PodEnd) -> None:
         """A pod ended; it can still be found until its row is taken, for a decision may be told after its outcome."""
-        live.ended, live.reason = t, reason
+        live.ended, live.reason = t, reason._value_
         del self.by_uid[live.uid]
         self.ended[live.uid] = live
 

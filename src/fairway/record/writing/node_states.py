@@ -10,6 +10,7 @@ from typing import Any
 
 from fairway.model import Node, encode_json
 from fairway.record.errors import RecordError
+from fairway.record.vocabulary import NodeChange, NodeEnd
 from fairway.record.writing.buffer import Resources
 from fairway.record.writing.kept import kept
 
@@ -35,10 +36,10 @@ class NodeStates:
         """A node is there from now on."""
         if node.name in self._rows:
             raise RecordError(f"node {node.name} is there already")
-        self._rows[node.name] = self._state(t, node, self._num_nodes, "Added")
+        self._rows[node.name] = self._state(t, node, self._num_nodes, NodeChange.ADDED)
         self._num_nodes += 1
 
-    def change(self, t: float, node: Node, what: str) -> tuple[Any, ...] | None:
+    def change(self, t: float, node: Node, what: NodeChange) -> tuple[Any, ...] | None:
         """A node is different from now on; the row of its state before, unless there is no difference."""
         before = self._row(node.name)
         after = self._state(t, node, before[0], what)
@@ -48,11 +49,11 @@ class NodeStates:
         before[TO] = t
         return tuple(before)
 
-    def remove(self, t: float, name: str, why: str) -> tuple[Any, ...]:
+    def remove(self, t: float, name: str, why: NodeEnd) -> tuple[Any, ...]:
         """A node is no more; the row of its last state."""
         row = self._row(name)
         del self._rows[name]
-        row[TO], row[GONE] = t, why
+        row[TO], row[GONE] = t, why.value
         return tuple(row)
 
     def open_rows(self) -> Iterator[tuple[Any, ...]]:
@@ -65,7 +66,7 @@ class NodeStates:
             raise RecordError(f"node {name} is not there")
         return row
 
-    def _state(self, t: float, node: Node, number: int, change: str) -> Row:
+    def _state(self, t: float, node: Node, number: int, change: NodeChange) -> Row:
         allocatable = node.status.allocatable
         amounts = {
             name: quantity.milli if name == "cpu" else quantity.value
@@ -78,7 +79,7 @@ class NodeStates:
             node.metadata.uid,
             t,
             None,
-            change,
+            change.value,
             None,
             next((one.status == "True" for one in node.status.conditions if one.type == "Ready"), True),
             node.spec.unschedulable,

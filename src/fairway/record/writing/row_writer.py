@@ -11,11 +11,10 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from fairway.record.errors import CannotWriteError, RecordError
 from fairway.record.writing.buffer import RowChange
-from fairway.record.writing.null_writer import NullWriter
 from fairway.record.writing.row_file import RowFile
 from fairway.record.writing.run_file import partial_path
 
@@ -30,11 +29,10 @@ class Patience(NamedTuple):
     dropped: Callable[[Mapping[str, int]], None]  # rows by table, which will be missing in the run
 
 
-class RowWriter(NullWriter):
+class RowWriter:
     """Writes rows, a chunk at a time, and ends a run."""
 
     def __init__(self, path: Path, chunk_rows: int, change: RowChange | None = None) -> None:
-        super().__init__()
         self.path = path
         self._file = RowFile(path, change)
         self._buffers = self._file.buffers
@@ -51,6 +49,14 @@ class RowWriter(NullWriter):
             self._file.discard()
             raise
         self._patience = patience
+
+    @property
+    def is_recording(self) -> bool:
+        """It keeps what it is told."""
+        return True
+
+    def __enter__(self) -> Self:
+        return self
 
     @property
     def is_failing(self) -> bool:

@@ -1,6 +1,6 @@
 """The writer of runs: what happens goes into buffers, and from there, a chunk at a time, into a DuckDB file.
 
-In: calls from a world, in order of time (`NullWriter` documents them). Out: a file that `Run` opens, with the tables of
+In: calls from a world, in order of time (`Recorder` documents them). Out: a file that `Run` opens, with the tables of
 `schema`; it has another name until it is whole. A call appends a tuple or two; everything else waits until a buffer is
 full. What the options leave out is named in the run's `meta`. A disk that refuses is an error; with `Patience`, for a
 world that does not wait, rows are kept in memory until it takes them, and what memory can not hold is a counted gap.
@@ -21,12 +21,14 @@ from fairway.model import ApiObject, Node, Pod, encode_json
 from fairway.queue import Place
 from fairway.record.errors import RecordError
 from fairway.record.options import RecordOptions
-from fairway.record.schema import SCHEMA_VERSION
+from fairway.record.recorder import Scored
+from fairway.record.schedulers import RecordedScheduler
+from fairway.record.schema import SCHEMA_VERSION, Origin
+from fairway.record.vocabulary import IntervalEnd, NodeChange, NodeEnd, ObjectVerb, PodEnd
 from fairway.record.writing.anonymous_rows import AnonymousRows
 from fairway.record.writing.kept import kept
 from fairway.record.writing.live_pods import LivePod, LivePods, Templates
 from fairway.record.writing.node_states import NodeStates
-from fairway.record.writing.null_writer import Scored
 from fairway.record.writing.refusals import failure_message, refusal_counts
 from fairway.record.writing.row_writer import Patience, RowWriter
 
@@ -36,18 +38,20 @@ SCHEDULED = Outcome.SCHEDULED  # looking up a member of an enum is slow, and thi
 
 
 class RunWriter(RowWriter):
-    """Writes one run. Use it in a `with` block: an exception then leaves a readable run, marked incomplete.
+    """The `Recorder` that writes a run. Use it in a `with` block: an exception leaves a run that is marked incomplete.
 
     Without `patience` a file that can not be written raises `CannotWriteError` at once. With it nothing is raised
     until the end; whoever has the writer calls `flush(again=True)` now and then. An `anonymous` run names nobody.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a run says about itself, each by name
         self,
         path: str | os.PathLike[str],
         *,
         scenario: Mapping[str, Any],
         seed: int,
+        schedulers: Sequence[RecordedScheduler] = (),
+        origin: Origin = "simulated",
         profiles: Sequence[str] = (),
         options: RecordOptions | None = None,
         patience: Patience | None = None,
@@ -57,7 +61,10 @@ class RunWriter(RowWriter):
         meta = {
             "schema_version": SCHEMA_VERSION,
             "fairway_version": __version__,
+            "origin": origin,
+            "anonymous": anonymous,
             "scenario": scenario,
+            "schedulers": [scheduler.document() for scheduler in schedulers],
             "seed": seed,
             "profiles": list(profiles),
             "options": asdict(self.options),
@@ -68,7 +75,7 @@ class RunWriter(RowWriter):
         self._pods = LivePods()
         self._templates = Templates(self._file.resources)
         self._nodes = NodeStates(self._file.resources)
-        self._num_decisions = 0
+        self._num_pods = self._num_decisions = 0
         self._keeps_placed = self.options.decisions == "all"
         self._keeps_failed = self.options.decisions != "none"
         self._keeps_moves = self.options.queue
@@ -85,13 +92,13 @@ class RunWriter(RowWriter):
         """A node is there from now on."""
         self._nodes.add(t, node)
 
-    def node_changed(self, t: float, node: Node, what: str) -> None:
+    def node_changed(self, t: float, node: Node, what: NodeChange) -> None:
         """A node is different from now on; the state before it is written."""
         row = self._nodes.change(t, node, what)
         if row is not None:
             self._append("nodes", row)
 
-    def node_gone(self, t: float, name: str, why: str) -> None:
+    def node_gone(self, t: float, name: str, why: NodeEnd) -> None:
         """A node is no more."""
         self._append("nodes", self._nodes.remove(t, name, why))
 
@@ -134,7 +141,7 @@ class RunWriter(RowWriter):
         live = self._pods.by_uid.get(pod.metadata.uid)
         if live is None:
             return
-        before, requests = live.interval(t, "Resized"), live.requests
+        before, requests = live.interval(t, IntervalEnd.RESIZED), live.requests
         self._templates.assign(live, pod)
         if live.held_since is not None and live.requests != requests:
             self._intervals.append(before)
@@ -144,7 +151,7 @@ class RunWriter(RowWriter):
         """A pod's node is lost: its interval closes, the pod stays."""
         live = self._pods.by_uid.get(uid)
         if live is not None:
-            self._release(t, live, "NodeLost")
+            self._release(t, live, IntervalEnd.NODE_LOST)
 
     def regained(self, t: float, uid: str) -> None:
         """A pod's node came back with it: an interval opens."""
@@ -152,7 +159,7 @@ class RunWriter(RowWriter):
         if live is not None and live.bound is not None and live.held_since is None:
             live.held_since = t
 
-    def ended(self, t: float, uid: str, reason: str) -> None:
+    def ended(self, t: float, uid: str, reason: PodEnd) -> None:
         """A pod ended."""
         live = self._pods.by_uid.get(uid)
         if live is None:
@@ -160,7 +167,7 @@ class RunWriter(RowWriter):
         self._release(t, live, reason)
         self._pods.end(live, t, reason)
 
-    def _release(self, t: float, live: LivePod, reason: str) -> None:
+    def _release(self, t: float, live: LivePod, reason: PodEnd | IntervalEnd) -> None:
         if live.held_since is not None:
             self._intervals.append(live.interval(t, reason))
             live.held_since = None
@@ -277,16 +284,18 @@ class RunWriter(RowWriter):
 
     def object_applied(self, t: float, thing: ApiObject) -> None:
         """Something that is no pod and no node was made or changed."""
-        self._object(t, thing, "Applied")
+        self._object(t, thing, ObjectVerb.APPLIED)
 
     def object_deleted(self, t: float, thing: ApiObject) -> None:
         """It was deleted."""
-        self._object(t, thing, "Deleted")
+        self._object(t, thing, ObjectVerb.DELETED)
 
-    def _object(self, t: float, thing: ApiObject, verb: str) -> None:
+    def _object(self, t: float, thing: ApiObject, verb: ObjectVerb) -> None:
         if self.options.objects:
             meta = thing.metadata
-            self._append("objects", (t, verb, thing.kind, meta.namespace, meta.name, encode_json(kept(thing)).decode()))
+            self._append(
+                "objects", (t, verb.value, thing.kind, meta.namespace, meta.name, encode_json(kept(thing)).decode())
+            )
 
     def event(self, t: float, kind: str, subject: str, reason: str, message: str) -> None:
         """People were told something."""

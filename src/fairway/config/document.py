@@ -1,21 +1,25 @@
-"""The configuration in force, as `/configz` shows it: a KubeSchedulerConfiguration with every default filled in.
+"""A configuration as plain values again: a KubeSchedulerConfiguration with every default filled in.
 
-In: a completed `Configuration`. Out: plain values with kube-scheduler's field names. Plugins are listed per extension
-point, as they run. What could be a secret (the TLS material of extenders) is left out.
+In: a completed `Configuration`. Out: what `decode_configuration` reads back as the same: plugins are listed per
+extension point, as they run, and kube-scheduler's defaults are switched off, so that nothing is merged in once more.
+What could be a secret (the TLS material of extenders) is left out. `/configz` shows it, and runs keep it (without paths
+of the machine: `record.schedulers`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from fairway.config import Configuration, ProfileConfig
-from fairway.config.config_file import API_VERSION, KIND
+from fairway.config.config_file import API_VERSION, KIND, Extender
+from fairway.config.configuration import Configuration, ProfileConfig
 from fairway.model.codec import to_builtins
 
-__all__ = ["configz"]
+__all__ = ["configuration_document"]
+
+NO_DEFAULTS: Final = {"disabled": [{"name": "*"}]}
 
 
-def configz(configuration: Configuration) -> dict[str, Any]:
+def configuration_document(configuration: Configuration) -> dict[str, Any]:
     """The whole, as plain values."""
     election, connection = configuration.leader_election, configuration.client_connection
     return {
@@ -30,9 +34,9 @@ def configz(configuration: Configuration) -> dict[str, Any]:
         "delayCacheUntilActive": configuration.delay_cache_until_active,
         "leaderElection": {
             "leaderElect": election.leader_elect,
-            "leaseDuration": f"{election.lease_duration:g}s",
-            "renewDeadline": f"{election.renew_deadline:g}s",
-            "retryPeriod": f"{election.retry_period:g}s",
+            "leaseDuration": election.lease_duration.text,
+            "renewDeadline": election.renew_deadline.text,
+            "retryPeriod": election.retry_period.text,
             "resourceLock": election.resource_lock,
             "resourceName": election.resource_name,
             "resourceNamespace": election.resource_namespace,
@@ -45,19 +49,19 @@ def configz(configuration: Configuration) -> dict[str, Any]:
             "burst": connection.burst,
         },
         "profiles": [_profile(profile) for profile in configuration.profiles],
-        "extenders": [_extender(to_builtins(extender)) for extender in configuration.extenders],
+        "extenders": [_extender(extender) for extender in configuration.extenders],
     }
 
 
 def _profile(profile: ProfileConfig) -> dict[str, Any]:
-    plugins = {
+    plugins: dict[str, Any] = {
         point: {"enabled": [_enabled(name, point, profile) for name in names]}
         for point, names in profile.points.items()
     }
     return {
         "schedulerName": profile.scheduler_name,
         "percentageOfNodesToScore": profile.percentage_of_nodes_to_score,
-        "plugins": plugins,
+        "plugins": {"multiPoint": NO_DEFAULTS, **plugins},
         "pluginConfig": [{"name": name, "args": to_builtins(args)} for name, args in profile.args.items()],
         "fairway": {"sampling": profile.sampling, "seed": profile.seed},
     }
@@ -67,5 +71,5 @@ def _enabled(name: str, point: str, profile: ProfileConfig) -> dict[str, Any]:
     return {"name": name, "weight": profile.weights.get(name, 0)} if point == "score" else {"name": name}
 
 
-def _extender(found: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name != "tlsConfig"}
+def _extender(extender: Extender) -> dict[str, Any]:
+    return {name: value for name, value in to_builtins(extender).items() if name != "tlsConfig"}

@@ -1,20 +1,22 @@
-"""What a world tells whoever records it, and the writer that keeps nothing.
+"""What a world tells whoever records it: the one seam between what happens and what is kept of it.
 
-In: calls from `sim/` or `live/`, in order of time, one for each thing that happened. `RunWriter` answers the same
-calls by writing a file; with a `NullWriter` in its place a simulation records nothing and need not know.
+In: calls from `sim/` or `live/`, in order of time, one for each thing that happened; most of them are made by
+`translation`, from the events of a cluster. `RunWriter` answers them by writing a file; with a `NullRecorder` in its
+place a simulation records nothing and need not know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 from fairway.cycle import Decision, Inspection, Spent
 from fairway.model import ApiObject, Node, Pod
 from fairway.queue import Place
+from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
 
-__all__ = ["NullWriter", "Scored", "best_nodes"]
+__all__ = ["Recorder", "Scored", "best_nodes"]
 
 
 class Scored(NamedTuple):
@@ -34,14 +36,14 @@ def best_nodes(inspection: Inspection, num_nodes: int) -> list[Scored]:
     ]
 
 
-class NullWriter:
-    """Takes everything, keeps nothing."""
+class Recorder(Protocol):
+    """Who keeps what happens. Use it in a `with` block."""
 
-    def __init__(self) -> None:
-        self._num_pods = 0
+    @property
+    def is_recording(self) -> bool:
+        """False: nothing is kept, so nothing has to be measured or worked out for it."""
 
-    def __enter__(self) -> Self:
-        return self
+    def __enter__(self) -> Self: ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -51,16 +53,14 @@ class NullWriter:
     def node_added(self, t: float, node: Node) -> None:
         """A node is there from now on."""
 
-    def node_changed(self, t: float, node: Node, what: str) -> None:
+    def node_changed(self, t: float, node: Node, what: NodeChange) -> None:
         """A node is different from now on: cordoned, not ready, resized."""
 
-    def node_gone(self, t: float, name: str, why: str) -> None:
+    def node_gone(self, t: float, name: str, why: NodeEnd) -> None:
         """A node is no more."""
 
     def pod_created(self, t: float, pod: Pod, scheduler: str) -> int:
         """A pod is there, waiting for that scheduler (empty: for none). Returns its number in the run."""
-        self._num_pods += 1
-        return self._num_pods - 1
 
     def decided(
         self,
@@ -93,8 +93,8 @@ class NullWriter:
     def regained(self, t: float, uid: str) -> None:
         """It came back on the same node."""
 
-    def ended(self, t: float, uid: str, reason: str) -> None:
-        """A pod ended: Succeeded, Failed, Deleted, Evicted, Preempted, NodeLost or Rejected. The first end counts."""
+    def ended(self, t: float, uid: str, reason: PodEnd) -> None:
+        """A pod ended; the first end counts."""
 
     def object_applied(self, t: float, thing: ApiObject) -> None:
         """Something that is no pod and no node was made or changed."""

@@ -1,0 +1,83 @@
+"""The recorder that keeps nothing, for a world that nobody records.
+
+In: the calls of `Recorder`, which says what each means. Out: nothing.
+"""
+# ruff: noqa: D102 - `Recorder` documents them
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Self
+
+from fairway.cycle import Decision, Spent
+from fairway.model import ApiObject, Node, Pod
+from fairway.queue import Place
+from fairway.record.recorder import Scored
+from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
+
+__all__ = ["NullRecorder"]
+
+
+class NullRecorder:
+    """Takes everything, keeps nothing."""
+
+    is_recording = False
+
+    def __init__(self) -> None:
+        self._num_pods = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def node_added(self, t: float, node: Node) -> None: ...
+
+    def node_changed(self, t: float, node: Node, what: NodeChange) -> None: ...
+
+    def node_gone(self, t: float, name: str, why: NodeEnd) -> None: ...
+
+    def pod_created(self, t: float, pod: Pod, scheduler: str) -> int:
+        self._num_pods += 1
+        return self._num_pods - 1
+
+    def decided(
+        self,
+        t: float,
+        scheduler: str,
+        attempt: int,
+        decision: Decision,
+        cycle_seconds: float,
+        best: Sequence[Scored] = (),
+    ) -> None: ...
+
+    def queue_moved(
+        self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str
+    ) -> None: ...
+
+    def bound(self, t: float, uid: str, node: str, gpu_index: str | None = None) -> None: ...
+
+    def started(self, t: float, uid: str) -> None: ...
+
+    def resized(self, t: float, pod: Pod) -> None: ...
+
+    def lost(self, t: float, uid: str) -> None: ...
+
+    def regained(self, t: float, uid: str) -> None: ...
+
+    def ended(self, t: float, uid: str, reason: PodEnd) -> None: ...
+
+    def object_applied(self, t: float, thing: ApiObject) -> None: ...
+
+    def object_deleted(self, t: float, thing: ApiObject) -> None: ...
+
+    def event(self, t: float, kind: str, subject: str, reason: str, message: str) -> None: ...
+
+    def plugin_times(self, t: float, scheduler: str, times: Iterable[Spent], *, is_of_attempt: bool = True) -> None: ...
+
+    def close(self, t_end: float) -> None: ...
+
+    def interrupt(self, t_end: float | None, why: str) -> None: ...

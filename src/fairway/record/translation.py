@@ -1,0 +1,143 @@
+"""From what a cluster tells to what a run keeps: one translator for the simulated world and the live one.
+
+In: events of nodes, pods and other objects, as an API server sends them, in order. Out: calls of a `Recorder`, in the
+words of `vocabulary`: nodes and their changes, pods as they come, are bound by anybody, run, are resized and end, and
+everything else that a decision may depend on. What no event tells (a node goes dark with its pods, and is back) the
+world tells the recorder itself. Called by `sim.simulation` and `live.recording`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from fairway.cluster import Event, Verb
+from fairway.model import Node, Pod, pod_requests
+from fairway.model.device_need import GPU_INDEX
+from fairway.model.disruption import ORPHANED, PREEMPTED, disruption_reason
+from fairway.model.requests import seem_alike
+from fairway.queue import profile_name
+from fairway.record.recorder import Recorder
+from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
+from fairway.record.writing.kept import kept_annotations
+
+__all__ = ["EventTranslator", "node_change", "pod_end"]
+
+ADMISSION: Final = ("NodePorts", "NodeAffinity", "NodeName", "TaintToleration", "UnexpectedAdmissionError")
+"""Reasons of kubelets that do not take a pod, besides `OutOf` and a resource (pkg/kubelet/lifecycle, 1.36)."""
+
+
+class EventTranslator:
+    """Tells a recorder what events mean; `now` is the run's clock."""
+
+    def __init__(self, recorder: Recorder, now: Callable[[], float]) -> None:
+        self._recorder = recorder
+        self._now = now
+        self._nodes: dict[str, Node] = {}
+        self._pods: dict[str, Pod] = {}  # by uid: those that have not ended
+        self._bound: set[str] = set()
+        self._orphans: dict[str, set[str]] = {}  # by node that is not there: uids of pods bound to it
+
+    def saw(self, event: Event) -> None:
+        """Something happened."""
+        item, is_gone = event.object, event.verb is Verb.DELETED
+        if isinstance(item, Pod):
+            self._saw_pod(item, is_gone)
+        elif isinstance(item, Node):
+            self._saw_node(item, is_gone)
+        elif is_gone:
+            self._recorder.object_deleted(self._now(), item)
+        else:
+            self._recorder.object_applied(self._now(), item)
+
+    def _saw_node(self, node: Node, is_gone: bool) -> None:
+        name, now = node.metadata.name, self._now()
+        before = self._nodes.pop(name, None)
+        if is_gone:
+            if before is not None:
+                self._recorder.node_gone(now, name, NodeEnd.DELETED)
+            return
+        self._nodes[name] = node
+        if before is None:
+            self._recorder.node_added(now, node)
+            for uid in self._orphans.pop(name, ()):
+                if (pod := self._pods.get(uid)) is not None:
+                    self._bind(now, pod)
+        elif (what := node_change(before, node)) is not None:
+            self._recorder.node_changed(now, node, what)
+
+    def _saw_pod(self, pod: Pod, is_gone: bool) -> None:
+        uid, now = pod.metadata.uid, self._now()
+        before = self._pods.get(uid)
+        if before is None:
+            if is_gone or pod.is_finished:
+                return  # over before we came, or told already
+            self._recorder.pod_created(now, pod, profile_name(pod))
+        self._pods[uid] = pod
+        if pod.spec.node_name and uid not in self._bound:
+            self._bind(now, pod)
+        if before is not None:
+            if pod.status.phase == "Running" != before.status.phase:
+                self._recorder.started(now, uid)
+            if not seem_alike(before, pod) and pod_requests(before) != pod_requests(pod):
+                self._recorder.resized(now, pod)
+        if is_gone or pod.is_finished:
+            del self._pods[uid]
+            if uid in self._bound:
+                self._bound.remove(uid)
+            elif pod.spec.node_name in self._orphans:
+                self._orphans[pod.spec.node_name].discard(uid)
+            self._recorder.ended(now, uid, pod_end(pod))
+
+    def _bind(self, now: float, pod: Pod) -> None:
+        uid, node = pod.metadata.uid, pod.spec.node_name
+        if node in self._nodes:
+            self._bound.add(uid)
+            self._recorder.bound(now, uid, node, pod.metadata.annotations.get(GPU_INDEX))
+        else:
+            self._orphans.setdefault(node, set()).add(uid)
+
+
+def pod_end(pod: Pod) -> PodEnd:
+    """How a pod ended that has finished or is gone."""
+    status, disruption = pod.status, disruption_reason(pod)
+    if status.phase == "Succeeded":
+        return PodEnd.SUCCEEDED
+    if disruption == PREEMPTED.reason:
+        return PodEnd.PREEMPTED
+    if disruption == ORPHANED.reason:
+        return PodEnd.NODE_LOST
+    if disruption or status.reason == "Evicted":
+        return PodEnd.EVICTED
+    if status.phase == "Failed":
+        is_rejected = status.reason.startswith("OutOf") or status.reason in ADMISSION
+        return PodEnd.REJECTED if is_rejected else PodEnd.FAILED
+    return PodEnd.DELETED
+
+
+def node_change(before: Node, after: Node) -> NodeChange | None:
+    """What is different, in a word; None if it is nothing but a heartbeat."""
+    if before.spec.unschedulable != after.spec.unschedulable:
+        return NodeChange.CORDONED if after.spec.unschedulable else NodeChange.UNCORDONED
+    if (ready := _readiness(after)) != _readiness(before):
+        return NodeChange.READY if ready == "True" else NodeChange.NOT_READY
+    if before.status.allocatable != after.status.allocatable:
+        return NodeChange.RESIZED
+    return None if _deciding(before) == _deciding(after) else NodeChange.CHANGED
+
+
+def _readiness(node: Node) -> str:
+    return next((one.status for one in node.status.conditions if one.type == "Ready"), "")
+
+
+def _deciding(node: Node) -> tuple[Any, ...]:
+    """What else a scheduler reads of a node."""
+    meta, spec, status = node.metadata, node.spec, node.status
+    return (
+        meta.labels,
+        kept_annotations(meta.annotations),
+        spec.taints,
+        status.images,
+        status.declared_features,
+        status.features,
+    )

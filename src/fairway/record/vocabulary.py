@@ -1,0 +1,69 @@
+"""The words a run has for what happened to nodes, pods and objects: these and no others, in both worlds.
+
+In: nothing. Out: enumerations, whose values are what the tables hold and whose docstrings are what `docs/run-schema.md`
+says about them (`schema_page`). `EventTranslator` finds the word for what a cluster tells; a `Recorder` takes them.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Self
+
+__all__ = ["IntervalEnd", "NodeChange", "NodeEnd", "ObjectVerb", "PodEnd", "Word"]
+
+
+class Word(enum.StrEnum):
+    """A word of a closed list, and what it means."""
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str) -> Self:
+        """The word is the text itself."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.meaning = meaning
+        return member
+
+
+class NodeChange(Word):
+    """What led to a node's state."""
+
+    ADDED = "Added", "it joined the cluster, or was there when the run began"
+    CORDONED = "Cordoned", "it was made unschedulable"
+    UNCORDONED = "Uncordoned", "it was made schedulable again"
+    READY = "Ready", "its condition Ready became True"
+    NOT_READY = "NotReady", "its condition Ready became False or Unknown"
+    RESIZED = "Resized", "its allocatable amounts changed"
+    CHANGED = "Changed", "labels, taints, images or something else that is kept of it changed"
+
+
+class NodeEnd(Word):
+    """Why a node went."""
+
+    DELETED = "Deleted", "it was deleted"
+
+
+class PodEnd(Word):
+    """How a pod ended."""
+
+    SUCCEEDED = "Succeeded", "all its containers ended well"
+    FAILED = "Failed", "a container ended badly"
+    DELETED = "Deleted", "somebody deleted it"
+    EVICTED = "Evicted", "it was evicted: by the eviction API, by a taint, or by its kubelet"
+    PREEMPTED = "Preempted", "a scheduler evicted it for a more important pod"
+    NODE_LOST = "NodeLost", "its node was lost or deleted"
+    REJECTED = "Rejected", "its kubelet did not take it"
+
+
+class IntervalEnd(Word):
+    """Why a pod that goes on no longer holds what it held; a pod that ended says how."""
+
+    NODE_LOST = "NodeLost", "its node is lost"
+    RESIZED = "Resized", "it holds something else from now on"
+
+
+class ObjectVerb(Word):
+    """What happened to an object that is no pod and no node."""
+
+    APPLIED = "Applied", "it was made or changed"
+    DELETED = "Deleted", "it was deleted"
