@@ -115,6 +115,6 @@ def test_a_waiting_pod_is_compiled_at_the_first_event_only(
 def test_conditions_are_found_by_label_as_if_all_were_looked_at(
     found: list[Selector], one: dict[str, str], two: dict[str, str]
 ) -> None:
-    conditions = Conditions([Constraint("zone", 1, 1, each, False, False) for each in found])
+    conditions = Conditions(tuple(Constraint("zone", 1, 1, each, False, False) for each in found))
     assert conditions.count(one) == any(each.matches(one) for each in found)
     assert conditions.tell_apart(one, two) == any(each.matches(one) != each.matches(two) for each in found)

@@ -66,3 +66,8 @@ class CompiledParts(Generic[P, C, V]):
         while self.num_bytes > self._limit and len(self._found) > 1:
             self.num_bytes -= self._found.popitem(last=False)[1].num_bytes
         return value
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._found.clear()
+        self.num_bytes = 0

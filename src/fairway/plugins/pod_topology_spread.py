@@ -8,8 +8,9 @@ for the pods that their services and controllers select. Follows plugins/podtopo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
@@ -76,7 +77,7 @@ class PodTopologySpread(Plugin):
         self._is_system_default = args is None or args.defaulting_type == "System"
         self._defaults = SYSTEM_DEFAULTS if self._is_system_default else tuple(args.default_constraints)
         self._topologies = Topologies(cluster)
-        self._own_conditions = CompiledParts(_own_conditions)  # of pods that wait
+        self._own_conditions = CompiledParts(_own_conditions)  # what classes have, and who waits
 
     # -- which nodes ---------------------------------------------------------------------------------------------
 
@@ -133,8 +134,13 @@ class PodTopologySpread(Plugin):
 
     def _compile(self, pod: PodClass) -> Kept:
         kept = Kept(self.cluster.versions.workloads)
+        own = pod.spec.topology_spread_constraints
+        shared = self._own_conditions(own, pod.labels) if own else None
         try:
-            kept.hard = constraints_of(pod.pod, "DoNotSchedule", self._defaults, self.cluster.workloads)
+            if shared is not None:
+                kept.hard = shared.constraints
+            else:
+                kept.hard = constraints_of(pod.pod, "DoNotSchedule", self._defaults, self.cluster.workloads)
             kept.soft = constraints_of(pod.pod, "ScheduleAnyway", self._defaults, self.cluster.workloads)
         except ValueError as error:
             kept.hard = ()
@@ -197,29 +203,34 @@ class PodTopologySpread(Plugin):
 
 
 class Conditions:
-    """The hard constraints of a waiting pod, found by the labels of pods that they count."""
+    """The hard constraints of a pod; while it waits, they are found by the labels of pods that they count."""
 
-    __slots__ = ("_by_label", "honor_taints", "keys")
+    __slots__ = ("_index", "constraints", "honor_taints", "keys")
 
-    def __init__(self, constraints: Sequence[Constraint]) -> None:
+    def __init__(self, constraints: tuple[Constraint, ...]) -> None:
+        self.constraints = constraints
         self.keys = list(dict.fromkeys(each.key for each in constraints))
         self.honor_taints = any(each.honors_taints for each in constraints)
-        self._by_label: SelectorIndex[Selector] = SelectorIndex()
-        for each in constraints:
-            if not each.selector.is_nothing:
-                self._by_label.add(each.selector.requirements, each.selector)
+        self._index: SelectorIndex[Selector] | None = None  # few pods ever wait
+
+    def _found_by(self, labels: Mapping[str, str]) -> Iterator[Selector]:
+        if self._index is None:
+            self._index = SelectorIndex()
+            for each in self.constraints:
+                if not each.selector.is_nothing:
+                    self._index.add(each.selector.requirements, each.selector)
+        return chain.from_iterable(self._index.lists(labels))
 
     def count(self, labels: Mapping[str, str]) -> bool:
         """Does a constraint count pods with such labels?"""
-        return any(selector.matches(labels) for found in self._by_label.lists(labels) for selector in found)
+        return any(selector.matches(labels) for selector in self._found_by(labels))
 
     def tell_apart(self, one: Mapping[str, str], two: Mapping[str, str]) -> bool:
         """Does a constraint count pods with these labels and not those with the others?"""
         return any(
             selector.matches(one) != selector.matches(two)
             for labels in (one, two)
-            for found in self._by_label.lists(labels)
-            for selector in found
+            for selector in self._found_by(labels)
         )
 
 
