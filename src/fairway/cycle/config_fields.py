@@ -18,10 +18,16 @@ import msgspec
 
 from fairway.model.meta import Int32, Int64
 from fairway.model.scheduler_args import Duration, parse_duration
+from fairway.words import excerpt
 
 __all__ = ["ConfigError", "Problem", "alternatives", "decode_fields", "kind_problems", "shown"]
 
 S = TypeVar("S", bound=msgspec.Struct)
+
+MOST_PROBLEMS = 100
+"""So many are told of one file."""
+LONGEST_WORD = 100
+"""No longer ones are meant: to compare takes time."""
 
 
 class Problem(NamedTuple):
@@ -37,7 +43,12 @@ class ConfigError(ValueError):
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
         self.source = source
         self.problems = tuple(problems)
-        super().__init__("\n".join(": ".join(part for part in (source, *problem) if part) for problem in self.problems))
+        lines = [
+            ": ".join(excerpt(part) for part in (source, *problem) if part) for problem in self.problems[:MOST_PROBLEMS]
+        ]
+        if len(self.problems) > MOST_PROBLEMS:
+            lines.append(f"... and {len(self.problems) - MOST_PROBLEMS} problems more")
+        super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[type[ConfigError], tuple[str, tuple[Problem, ...]]]:
         return type(self), (self.source, self.problems)
@@ -57,6 +68,7 @@ def alternatives(word: str, allowed: Iterable[str]) -> str:
     words = list(allowed)
     if not words:
         return "; none is allowed here"
+    word = word[:LONGEST_WORD]
     folded = {known.lower(): known for known in words}
     close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     close = close or [known for known in folded if word and known.startswith(word.lower())]
