@@ -18,8 +18,10 @@ import msgspec
 import numpy as np
 
 from fairway.model.weighted_cache import WeightedCache
+from fairway.plugins.compiled_parts import CompiledParts
 
 CONTAINERS = (dict, list, tuple, set, frozenset, deque, weakref.WeakValueDictionary, weakref.WeakSet)
+OWN_CACHES = (WeightedCache, CompiledParts)
 
 
 def sizes(root: object) -> Counter[str]:
@@ -42,7 +44,7 @@ class BoundedCaches:
     def clear(self) -> None:
         """Everything is forgotten."""
         for cache in self._caches:
-            if isinstance(cache, WeightedCache):
+            if isinstance(cache, OWN_CACHES):
                 cache.clear()
             else:
                 cache.cache_clear()
@@ -52,7 +54,7 @@ def _is_bounded_cache(thing: object) -> bool:
     # The type itself, as other libraries keep proxies that answer `isinstance` by doing something.
     if type(thing) is _lru_cache_wrapper:
         return thing.__module__.startswith("fairway.") and thing.cache_info().maxsize is not None
-    return type(thing) is WeightedCache
+    return type(thing) in OWN_CACHES
 
 
 def _walk(root: object) -> tuple[Counter[str], int]:

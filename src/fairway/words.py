@@ -18,6 +18,7 @@ __all__ = [
     "amount_texts",
     "clock_text",
     "count_text",
+    "excerpt",
     "length_text",
     "nodes_text",
     "plugin_text",
@@ -34,6 +35,8 @@ UNSEEN: Final = re.compile(
     "\u2028\u2029\ud800-\udfff]"  # end lines, or can not be encoded
 )
 LAYOUT: Final = re.compile("[\t\n]")
+LONGEST_EXCERPT: Final = 1000
+"""Somebody else's file may have a word of many megabytes where a message quotes it."""
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """What a cell of a spreadsheet begins with that is calculated."""
@@ -43,6 +46,13 @@ def visible(text: str, *, one_line: bool = False) -> str:
     r"""The text with control characters written out, as in \x1b; with `one_line` tabs and line ends as well."""
     shown = UNSEEN.sub(_written_out, text)
     return LAYOUT.sub(_written_out, shown) if one_line else shown
+
+
+def excerpt(text: str, longest: int = LONGEST_EXCERPT) -> str:
+    """The text on one line, to be shown in a message: of a long one the beginning and the end."""
+    if len(text) > longest:
+        text = f"{text[: longest * 2 // 3]} … {text[-(longest // 3) :]}"
+    return visible(text, one_line=True)
 
 
 def safe_cell(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -139,3 +140,22 @@ def test_what_is_too_much_is_given_up_oldest_first() -> None:
         assert writer.num_dropped == 3
 
     play(story)
+
+
+def test_an_event_that_waits_holds_what_it_says_and_not_the_pod() -> None:
+    size, num_events = 1_000_000, 50
+
+    async def story(writer: EventWriter, api: Listener) -> None:
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(num_events):
+            meta = ObjectMeta(name=f"p{number}", namespace="default", uid=f"u{number}", labels={"all": "x" * size})
+            writer.failed(Pod(metadata=meta), "no room")
+        assert writer.backlog == num_events
+        after, _ = tracemalloc.get_traced_memory()
+        assert after - before < 2 * size
+
+    tracemalloc.start()
+    try:
+        play(story, is_busy=True)
+    finally:
+        tracemalloc.stop()

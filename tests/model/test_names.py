@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairway.model import dns_label_problem, dns_subdomain_problem, label_key_problem, label_value_problem
+from fairway.model.names import are_label_values
 
 CASES = {
     "label": (dns_label_problem, "web-0", True),
@@ -39,3 +42,8 @@ CASES = {
 @pytest.mark.parametrize(("check", "name", "allowed"), CASES.values(), ids=CASES)
 def test_names(check: Callable[[str], str | None], name: str, allowed: bool) -> None:
     assert (check(name) is None) is allowed
+
+
+@given(st.lists(st.text("aZ9-_.\0é ", max_size=4) | st.sampled_from(("x" * 63, "x" * 64, "")), max_size=5))
+def test_many_label_values_are_judged_as_one_by_one(values: list[str]) -> None:
+    assert are_label_values(values) == all(label_value_problem(value) is None for value in values)

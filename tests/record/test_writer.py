@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shutil
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from fairway.model import Namespace, NodeCondition, ObjectMeta
 from fairway.queue import Place
 from fairway.record import NullRecorder, Recorder, RecordError, RecordOptions, Run, RunWriter, Scored, best_nodes
 from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
+from fairway.record.writing.buffer import Resources
 from fairway.record.writing.run_file import partial_path
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, placed, profile, writer
@@ -297,6 +299,32 @@ def test_pods_share_their_manifests(tmp_path: Path) -> None:
     with Run.open(tmp_path / "run") as run:
         assert len(run.templates) == 2
         assert run.pod("p3")["annotations"] == '{"fairway.dev/duration":"3s"}'
+
+
+def test_manifests_take_room_by_their_size_not_by_their_number(tmp_path: Path) -> None:
+    size, num_pods = 200_000, 400
+    tracemalloc.start()
+    try:
+        with writer(tmp_path / "run") as made:
+            for number in range(num_pods):
+                made.pod_created(0.0, pod(f"p{number}", labels={"all": f"{number}".rjust(size, "x")}), SCHEDULER)
+                made.ended(1.0, f"default/p{number}", PodEnd.SUCCEEDED)
+            taken, _ = tracemalloc.get_traced_memory()
+            made.close(1.0)
+    finally:
+        tracemalloc.stop()
+    assert taken < num_pods * size / 2
+    with Run.open(tmp_path / "run") as run:
+        assert len(run.templates) == num_pods
+
+
+def test_a_pod_takes_no_room_for_resources_that_it_does_not_ask_for() -> None:
+    resources = Resources()
+    assert resources.vector({"cpu": 5, "memory": 0}) == (5,)
+    many = {f"example.com/r{number}": 1 for number in range(5000)}
+    assert resources.vector(many) == (0, 0, *many.values())
+    assert resources.vector({"memory": 3}) == (0, 3)
+    assert resources.vector({}) == ()
 
 
 def test_a_decision_told_after_the_pods_end_still_counts_as_its_attempt(tmp_path: Path) -> None:

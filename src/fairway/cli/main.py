@@ -18,11 +18,14 @@ import click
 from fairway import __version__
 from fairway.cli.help_text import CONTEXT, ExamplesFirst
 from fairway.cli.output import say
+from fairway.words import excerpt
 
 __all__ = ["CommandError", "fairway", "main"]
 
 FAILED, USAGE, NO, UNREACHABLE, INTERRUPTED = 1, 2, 3, 4, 130
 DEBUG: Final = "FAIRWAY_DEBUG"
+LONGEST_LINE, MOST_LINES = 4000, 200
+"""What is told of an error at most, whatever it quotes."""
 CANNOT_READ: Final = "cannot be read"
 CHECK_PATH: Final = "check the path and its permissions"
 
@@ -214,9 +217,11 @@ def _decode_hint(error: Any) -> str:
 
 
 def _complain(what: str, hint: str = "") -> None:
-    first, *others = what.splitlines() or [""]
-    say(f"error: {first}", err=True)
-    for line in others:
-        say(f"       {line}", err=True)
+    first, *others = what.split("\n")
+    say(f"error: {excerpt(first, LONGEST_LINE)}", err=True)
+    for line in others[:MOST_LINES]:
+        say(f"       {excerpt(line, LONGEST_LINE)}", err=True)
+    if len(others) > MOST_LINES:
+        say(f"       ... and {len(others) - MOST_LINES} lines more", err=True)
     if hint:
         say(f"→ {hint}", err=True)

@@ -225,7 +225,7 @@ class Counters:
 
     def _enter(self, counter: Counter) -> None:
         selectors = [selector.requirements for _, selector in counter.requirements]
-        self._index.add(chain.from_iterable(selectors), weakref.ref(counter))
+        self._index.add(tuple(chain.from_iterable(selectors)), weakref.ref(counter))
 
     def _hold(self, kind: Kind, key: Hashable, terms: tuple[Term, ...]) -> TermHolder:
         """Holds the counter of pods that carry these terms. Made before the first such pod is placed."""

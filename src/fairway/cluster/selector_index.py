@@ -8,7 +8,7 @@ thousands of terms meet thousands of label sets, few have anything in common. `C
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from fairway.model.selector import Requirement
@@ -32,14 +32,22 @@ class SelectorIndex(Generic[T]):
         self._others: list[T] = []  # those that need no label
         self.num_things = 0
 
-    def add(self, requirements: Iterable[Requirement], thing: T) -> None:
+    def add(self, requirements: Sequence[Requirement], thing: T) -> None:
         """One more: of the labels that it needs, the one that the fewest others need is where it is found."""
         self.num_things += 1
+        by_label = self._by_label
+        if len(requirements) == 1 and requirements[0].operator == "In" and len(requirements[0].values) == 1:
+            one = requirements[0].key, requirements[0].values[0]  # most of them, and they may be tens of thousands
+            found = by_label.get(one)
+            if found is None:
+                by_label[one] = [thing]
+            else:
+                found.append(thing)
+            return
         wanted = [_labels(each) for each in requirements if each.operator in NEED_A_LABEL]
         if not wanted:
             self._others.append(thing)
             return
-        by_label = self._by_label
         for label in wanted[0] if len(wanted) == 1 else min(wanted, key=self._num_found):
             if label in by_label:
                 by_label[label].append(thing)

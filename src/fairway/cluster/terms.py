@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from fairway.model import Pod, PodAffinityTerm
+from fairway.model import Affinity, Pod, PodAffinityTerm
 from fairway.model.selector import Selector, compile_selector
 
 Kind = Literal["affinity_required", "affinity_preferred", "anti_required", "anti_preferred"]
@@ -36,11 +36,12 @@ class Term(NamedTuple):
 
 def pod_terms(pod: Pod) -> dict[Kind, tuple[Term, ...]]:
     """The pod's terms by kind; kinds it has none of are left out."""
-    affinity = pod.spec.affinity
+    return {} if pod.spec.affinity is None else affinity_terms(pod.spec.affinity, pod.metadata.namespace)
+
+
+def affinity_terms(affinity: Affinity, own: str) -> dict[Kind, tuple[Term, ...]]:
+    """The same for a pod of that namespace."""
     terms: dict[Kind, tuple[Term, ...]] = {}
-    if affinity is None:
-        return terms
-    own = pod.metadata.namespace
     near, far = affinity.pod_affinity, affinity.pod_anti_affinity
     if near is not None and near.required:
         terms["affinity_required"] = tuple(_term(term, own, 0) for term in near.required)

@@ -21,6 +21,7 @@ from fairway.config.field_words import bare, describe, rules
 from fairway.model import Quantity, parse_quantity
 from fairway.model.duration import Duration, parse_duration
 from fairway.model.field_problem import Problem, alternatives, shown
+from fairway.words import excerpt
 
 __all__ = [
     "KUBERNETES",
@@ -36,6 +37,9 @@ __all__ = [
 
 S = TypeVar("S", bound=msgspec.Struct)
 
+MOST_PROBLEMS: Final = 100
+"""So many are told of one file."""
+
 
 class ConfigError(ValueError):
     """A configuration that cannot be used; the message has one line a problem, each naming file and field."""
@@ -43,7 +47,12 @@ class ConfigError(ValueError):
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
         self.source = source
         self.problems = tuple(problems)
-        super().__init__("\n".join(": ".join(part for part in (source, *problem) if part) for problem in self.problems))
+        lines = [
+            ": ".join(excerpt(part) for part in (source, *problem) if part) for problem in self.problems[:MOST_PROBLEMS]
+        ]
+        if len(self.problems) > MOST_PROBLEMS:
+            lines.append(f"... and {len(self.problems) - MOST_PROBLEMS} problems more")
+        super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[type[ConfigError], tuple[str, tuple[Problem, ...]]]:
         return type(self), (self.source, self.problems)

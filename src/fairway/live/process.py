@@ -51,6 +51,9 @@ __all__ = ["RunOptions", "open_connection", "read_configuration", "run_scheduler
 logger = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 DEFAULT_SCHEDULER = "default-scheduler"
+COLLECT_AFTER = 50_000, 20, 50
+"""How many new objects a collection waits for. Python's 700 are few: a single pod may be read into a hundred thousand,
+all of which stay, and next to nothing here is garbage that refers to itself."""
 """The name that pods have which say nothing."""
 
 
@@ -162,6 +165,7 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None, 
                 fresh = keep_certificate_fresh(context, options.tls_cert_file, options.tls_private_key_file, clock)
                 stack.callback(asyncio.ensure_future(fresh).cancel)
         live.on_synced = _settle_memory
+        stack.callback(gc.set_threshold, *gc.get_threshold())
         stack.callback(gc.unfreeze)
         stop_upon_signals(stop)
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, live.check.look_now)
@@ -178,6 +182,7 @@ def _settle_memory() -> None:
     """What is there once everything was listed stays for long: collections need not look at it again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
 
 
 async def _connect(

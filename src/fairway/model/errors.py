@@ -2,12 +2,15 @@
 
 A `DecodeError` names the file, the document in it, the object, the field by its API path, what is wrong and what
 is allowed, as far as each is known. Raised by everything in this room that reads from outside; the command
-line prints it as it is. A `UserError` is any other thing that the user can mend, with what would help.
+line prints it as it is. A `UserError` is any other thing that the user can mend, with what would help. Both quote what
+somebody else wrote, which may be long or hold control characters: what they say is on a line and within bounds.
 """
 
 from __future__ import annotations
 
 import msgspec
+
+from fairway.words import excerpt
 
 __all__ = ["DecodeError", "Source", "UserError"]
 
@@ -34,11 +37,12 @@ class DecodeError(Exception):
     """An input that can not be used: where, which object, which field, and why."""
 
     def __init__(self, problem: str, *, source: Source | str = "", subject: str = "", field: str = "") -> None:
-        self.problem = problem
+        self.problem = excerpt(problem)
         self.source = source
-        self.subject = subject
-        self.field = field
-        super().__init__(": ".join(part for part in (str(source), subject, field, problem) if part))
+        self.subject = excerpt(subject)
+        self.field = excerpt(field)
+        where = excerpt(str(source)), self.subject, self.field
+        super().__init__(": ".join(part for part in (*where, self.problem) if part))
 
     def __reduce__(self) -> tuple[type[DecodeError], tuple[str], dict[str, object]]:
         return type(self), (self.problem,), self.__dict__ | {"args": self.args}
@@ -49,9 +53,9 @@ class UserError(Exception):
 
     def __init__(self, what: str, hint: str = "", exit_code: int = 1) -> None:
         """`exit_code` is that of a command that ends with it: 2 where the question itself makes no sense."""
-        super().__init__(f"{what}; {hint}" if hint else what)
-        self.what = what
-        self.hint = hint
+        self.what = "\n".join(map(excerpt, what.split("\n")))
+        self.hint = excerpt(hint)
+        super().__init__(f"{self.what}; {self.hint}" if hint else self.what)
         self.exit_code = exit_code
 
     def __reduce__(self) -> tuple[type[UserError], tuple[str, str, int]]:

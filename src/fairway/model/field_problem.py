@@ -9,9 +9,13 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 __all__ = ["Problem", "alternatives", "out_of_range", "shown"]
+
+
+LONGEST_WORD: Final = 100
+"""No longer ones are meant: to compare takes time."""
 
 
 class Problem(NamedTuple):
@@ -35,6 +39,7 @@ def alternatives(word: str, allowed: Iterable[str]) -> str:
     words = list(allowed)
     if not words:
         return "; none is allowed here"
+    word = word[:LONGEST_WORD]
     folded = {known.lower(): known for known in words}
     close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     close = close or [known for known in folded if word and known.startswith(word.lower())]

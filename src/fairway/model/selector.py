@@ -15,7 +15,7 @@ import msgspec
 
 from fairway.model.affinity import NodeSelector, NodeSelectorTerm
 from fairway.model.meta import LabelSelector
-from fairway.model.names import label_key_problem, label_value_problem
+from fairway.model.names import are_label_values, label_key_problem, label_value_problem
 from fairway.model.quantity import MAX_INT64, MIN_INT64
 from fairway.model.weighted_cache import WeightedCache
 
@@ -150,6 +150,10 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
     """Compile a label selector: none selects nothing, an empty one everything. `ValueError` if it is invalid."""
     if selector is None:
         return NOTHING
+    if len(selector.match_labels) == 1 and not selector.match_expressions:  # most selectors are one label
+        ((key, value),) = selector.match_labels.items()
+        if label_key_problem(key) is None and label_value_problem(value) is None:
+            return CANONICAL((Requirement(key, "In", (value,)),))
     lines: list[tuple[str, str, tuple[str, ...]]] = [
         (key, "In", (value,)) for key, value in selector.match_labels.items()
     ]
@@ -189,9 +193,10 @@ def check_requirement(key: str, operator: str, values: tuple[str, ...], allowed:
         return f"values: {operator} takes no values"
     if operator in ("Gt", "Lt") and (len(values) != 1 or integer_label(values[0]) is None):
         return f"values: {operator} needs exactly one value, an integer"
-    for index, value in enumerate(values):
-        if problem := label_value_problem(value):
-            return f"values[{index}]: {problem}"
+    if not are_label_values(values):
+        for index, value in enumerate(values):
+            if problem := label_value_problem(value):
+                return f"values[{index}]: {problem}"
     return None
 
 
@@ -240,6 +245,8 @@ def _weight_of_lines(lines: tuple[Line, ...]) -> int:
 
 
 def _weight_of_requirements(requirements: tuple[Requirement, ...]) -> int:
+    if len(requirements) == 1:
+        return 5 + len(requirements[0].values)
     return 4 + sum(1 + len(each.values) for each in requirements)
 
 

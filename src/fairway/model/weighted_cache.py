@@ -24,7 +24,7 @@ class WeightedCache(Generic[K, V]):
         self._make = make
         self._weigh = weigh
         self._limit = limit
-        self._found: OrderedDict[K, V] = OrderedDict()
+        self._found: OrderedDict[K, tuple[V, int]] = OrderedDict()  # with what each weighs
         self.weight = 0  # of everything that is remembered
 
     def __len__(self) -> int:
@@ -33,17 +33,15 @@ class WeightedCache(Generic[K, V]):
     def __call__(self, key: K) -> V:
         """What `make` returns, or returned, for this key."""
         found = self._found
-        try:
-            value = found[key]
-        except KeyError:
-            value = self._make(key)
-        else:
+        entry = found.get(key)
+        if entry is not None:
             found.move_to_end(key)
-            return value
-        found[key] = value
-        self.weight += self._weigh(key)
+            return entry[0]
+        value, weight = self._make(key), self._weigh(key)
+        found[key] = value, weight
+        self.weight += weight
         while self.weight > self._limit and len(found) > 1:
-            self.weight -= self._weigh(found.popitem(last=False)[0])
+            self.weight -= found.popitem(last=False)[1][1]
         return value
 
     def clear(self) -> None:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Term
-from fairway.cluster.terms import pod_terms
-from fairway.model import Pod, PodAffinity, compile_selector
+from fairway.cluster.terms import affinity_terms
+from fairway.model import Affinity, Pod, PodAffinity, compile_selector
 from fairway.model.field_problem import out_of_range
 from fairway.model.meta import Int32
 from fairway.plugin import (
@@ -45,6 +45,7 @@ from fairway.plugin import (
 from fairway.plugins.affinity_filter import RequiredAffinity
 from fairway.plugins.affinity_scoring import Preferences, PreferredAffinity, normalized
 from fairway.plugins.affinity_terms import Carried
+from fairway.plugins.compiled_parts import CompiledParts
 from fairway.plugins.topology_domains import Topologies
 from fairway.plugins.unprepared import Unprepared
 
@@ -99,6 +100,7 @@ class InterPodAffinity(Plugin):
         if hard_weight > 0:
             preferences.append(Preferences(Carried(cluster.counters, "affinity_required"), 1, hard_weight))
         self._preferences = tuple(preferences)
+        self._required = CompiledParts(_required)  # of pods that wait, and of those that go
 
     # -- which nodes ---------------------------------------------------------------------------------------------
 
@@ -179,44 +181,68 @@ class InterPodAffinity(Plugin):
     def events(self) -> Sequence[Hint]:
         pods = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL
         return (
-            Hint(ClusterEvent(Resource.POD, pods), _pod_helps),
-            Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL), _node_helps),
+            Hint(ClusterEvent(Resource.POD, pods), self._pod_helps),
+            Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL), self._node_helps),
+        )
+
+    def _required_of(self, pod: Pod) -> Required | None:
+        affinity = pod.spec.affinity
+        return NONE if affinity is None else self._required(affinity, pod.metadata.namespace)
+
+    def _pod_helps(self, pod: Pod, change: Change) -> bool:
+        old, new = change.old, change.new
+        if old is not None and new is not None and pod.metadata.uid == new.metadata.uid:
+            return True
+        if any(
+            each is not None and not (each.spec.node_name or each.status.nominated_node_name) for each in (old, new)
+        ):
+            return False
+        own = self._required_of(pod)
+        if own is None:
+            return True
+        near, apart = own
+        if new is None:
+            others = self._required_of(old)
+            return others is None or _all_mean(apart, old) or _all_mean(others.apart, pod)
+        if old is None:
+            return _all_mean(near, new)
+        return (not _all_mean(near, old) and _all_mean(near, new)) or (
+            _all_mean(apart, old) and not _all_mean(apart, new)
+        )
+
+    def _node_helps(self, pod: Pod, change: Change) -> bool:
+        own = self._required_of(pod)
+        if own is None:
+            return True
+        near = [term.topology_key for term in own.near]
+        apart = [term.topology_key for term in own.apart]
+        after = change.new.metadata.labels
+        if change.old is None:
+            return bool(apart) or any(key in after for key in near)
+        before = change.old.metadata.labels
+        # To be near, a node has to come into a domain; to be apart, it has to leave one.
+        return any(key in after and before.get(key) != after[key] for key in near) or any(
+            key in before and before[key] != after.get(key) for key in apart
         )
 
 
-def _pod_helps(pod: Pod, change: Change) -> bool:
-    old, new = change.old, change.new
-    if old is not None and new is not None and pod.metadata.uid == new.metadata.uid:
-        return True
-    if any(each is not None and not (each.spec.node_name or each.status.nominated_node_name) for each in (old, new)):
-        return False
-    try:
-        own = pod_terms(pod)
-        near, apart = own.get("affinity_required", ()), own.get("anti_required", ())
-        if new is None:
-            return _all_mean(apart, old) or _all_mean(pod_terms(old).get("anti_required", ()), pod)
-    except ValueError:  # a selector that can not be read: let the next attempt say so
-        return True
-    if old is None:
-        return _all_mean(near, new)
-    return (not _all_mean(near, old) and _all_mean(near, new)) or (_all_mean(apart, old) and not _all_mean(apart, new))
+class Required(NamedTuple):
+    """The terms that a pod requires, compiled."""
+
+    near: tuple[Term, ...]
+    apart: tuple[Term, ...]
 
 
-def _node_helps(pod: Pod, change: Change) -> bool:
+NONE: Final = Required((), ())
+
+
+def _required(affinity: Affinity, namespace: str) -> Required | None:
+    """None if a selector can not be read: the next attempt will say so."""
     try:
-        own = pod_terms(pod)
+        terms = affinity_terms(affinity, namespace)
     except ValueError:
-        return True
-    near = [term.topology_key for term in own.get("affinity_required", ())]
-    apart = [term.topology_key for term in own.get("anti_required", ())]
-    after = change.new.metadata.labels
-    if change.old is None:
-        return bool(apart) or any(key in after for key in near)
-    before = change.old.metadata.labels
-    # To be near, a node has to come into a domain; to be apart, it has to leave one.
-    return any(key in after and before.get(key) != after[key] for key in near) or any(
-        key in before and before[key] != after.get(key) for key in apart
-    )
+        return None
+    return Required(terms.get("affinity_required", ()), terms.get("anti_required", ()))
 
 
 def _all_mean(terms: Sequence[Term], pod: Pod) -> bool:

@@ -18,8 +18,9 @@ from fairway.cluster.node_selection import (
     required_node_affinity_mask,
     term_mask,
 )
-from fairway.model import Node, NodeSelector, Pod, PodSpec, PreferredSchedulingTerm
-from fairway.model.selector import NodeMatcher, compile_node_selector, compile_node_term
+from fairway.cluster.selector_index import SelectorIndex
+from fairway.model import Node, NodeSelector, Pod, PreferredSchedulingTerm
+from fairway.model.selector import NodeMatcher, NodeTermMatcher, compile_node_selector, compile_node_term
 from fairway.model.term_problems import preferred_terms_problem
 from fairway.plugin import (
     SKIP,
@@ -40,6 +41,7 @@ from fairway.plugin import (
     Restriction,
     Skip,
 )
+from fairway.plugins.compiled_parts import CompiledParts
 from fairway.plugins.node_affinity_args import NodeAffinityArgs
 from fairway.plugins.node_choices import first_unmet, wider_choices
 
@@ -68,6 +70,7 @@ class NodeAffinity(Plugin):
         required = added.required if added is not None else None
         self._enforced: NodeMatcher | None = None if required is None else compile_node_selector(required)
         self._preferred = added.preferred if added is not None else ()
+        self._terms = CompiledParts(_terms_by_label)  # of pods that wait
 
     def pre_filter(self, pod: PodClass, nodes: Nodes) -> Refusal | Restriction | Skip | None:
         """Skip pods that do not care; confine those whose every term names nodes."""
@@ -134,8 +137,18 @@ class NodeAffinity(Plugin):
             return True
         if self._enforced is not None and not self._enforced.matches(new.metadata.labels, new.metadata.name):
             return False
-        was_matched = isinstance(change.old, Node) and _matches(pod.spec, change.old)
-        return _matches(pod.spec, new) and not was_matched
+        return self._matches(pod, new) and not (isinstance(change.old, Node) and self._matches(pod, change.old))
+
+    def _matches(self, pod: Pod, node: Node) -> bool:
+        """Does one node meet the pod's own requirements?"""
+        labels = node.metadata.labels
+        if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
+            return False
+        affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+        if affinity is None or affinity.required is None:
+            return True
+        terms = self._terms(affinity.required, None)
+        return any(term.matches(labels, node.metadata.name) for found in terms.lists(labels) for term in found)
 
 
 class Unconfined(NodeAffinity):
@@ -147,15 +160,12 @@ class Unconfined(NodeAffinity):
         """Every node is looked at."""
 
 
-def _matches(spec: PodSpec, node: Node) -> bool:
-    """Does one node meet the pod's own requirements?"""
-    labels = node.metadata.labels
-    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
-        return False
-    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
-    if affinity is None or affinity.required is None:
-        return True
-    return compile_node_selector(affinity.required).matches(labels, node.metadata.name)
+def _terms_by_label(selector: NodeSelector, _: None) -> SelectorIndex[NodeTermMatcher]:
+    """The terms one of which has to hold, by the labels that they need."""
+    terms: SelectorIndex[NodeTermMatcher] = SelectorIndex()
+    for term in compile_node_selector(selector).terms:
+        terms.add(term.requirements, term)
+    return terms
 
 
 def _named_nodes(selector: NodeSelector) -> frozenset[str] | None:

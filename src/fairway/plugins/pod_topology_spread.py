@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar, Final, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.cluster.selector_index import SelectorIndex
 from fairway.model import Node, Pod, TopologySpreadConstraint, label_key_problem
 from fairway.model.field_problem import alternatives, shown
+from fairway.model.selector import Selector
 from fairway.plugin import (
     SKIP,
     Action,
@@ -40,7 +43,8 @@ from fairway.plugin import (
     Skip,
     with_spec,
 )
-from fairway.plugins.spread_constraints import SYSTEM_DEFAULTS, Constraint, constraints_of
+from fairway.plugins.compiled_parts import CompiledParts
+from fairway.plugins.spread_constraints import SYSTEM_DEFAULTS, Constraint, constraints_of, own_constraints
 from fairway.plugins.spread_filter import HardSpread, hard_spread
 from fairway.plugins.spread_scoring import Crowd, SoftSpread, normalized, soft_spread
 from fairway.plugins.topology_domains import Topologies
@@ -109,6 +113,7 @@ class PodTopologySpread(Plugin):
         self._is_system_default = self.args.defaulting_type == "System"
         self._defaults = SYSTEM_DEFAULTS if self._is_system_default else self.args.default_constraints
         self._topologies = Topologies(cluster)
+        self._own_conditions = CompiledParts(_own_conditions)  # what classes have, and who waits
 
     # -- which nodes ---------------------------------------------------------------------------------------------
 
@@ -182,8 +187,13 @@ class PodTopologySpread(Plugin):
 
     def _compile(self, pod: PodClass) -> Kept:
         kept = Kept(self.cluster.versions.workloads)
+        own = pod.spec.topology_spread_constraints
+        shared = self._own_conditions(own, pod.labels) if own else None
         try:
-            kept.hard = constraints_of(pod.pod, "DoNotSchedule", self._defaults, self.cluster.workloads)
+            if shared is not None:
+                kept.hard = shared.constraints
+            else:
+                kept.hard = constraints_of(pod.pod, "DoNotSchedule", self._defaults, self.cluster.workloads)
             kept.soft = constraints_of(pod.pod, "ScheduleAnyway", self._defaults, self.cluster.workloads)
         except ValueError as error:
             kept.hard = ()
@@ -206,39 +216,35 @@ class PodTopologySpread(Plugin):
             Hint(ClusterEvent(Resource.NODE, nodes), self._node_helps),
         )
 
-    def _hard_constraints(self, pod: Pod) -> tuple[Constraint, ...] | None:
-        try:
-            return constraints_of(pod, "DoNotSchedule", self._defaults, self.cluster.workloads)
-        except ValueError:
-            return None
+    def _conditions_of(self, pod: Pod) -> Conditions | None:
+        own = pod.spec.topology_spread_constraints
+        if own:
+            return self._own_conditions(own, pod.metadata.labels)
+        return Conditions(constraints_of(pod, "DoNotSchedule", self._defaults, self.cluster.workloads))
 
     def _pod_helps(self, pod: Pod, change: Change) -> bool:
         old, new = change.old, change.new
         if any(each is not None and not _is_involved(each, pod) for each in (old, new)):
             return False
-        constraints = self._hard_constraints(pod)
-        if constraints is None:
+        conditions = self._conditions_of(pod)
+        if conditions is None:
             return True
         if old is None or new is None:
-            labels = (old or new).metadata.labels
-            return any(each.selector.matches(labels) for each in constraints)
+            return conditions.count((old or new).metadata.labels)
         if (
             pod.metadata.uid == new.metadata.uid
             and old.spec.tolerations != new.spec.tolerations
-            and any(each.honors_taints for each in constraints)
+            and conditions.honor_taints
         ):
             return True
-        return any(
-            each.selector.matches(old.metadata.labels) != each.selector.matches(new.metadata.labels)
-            for each in constraints
-        )
+        return conditions.tell_apart(old.metadata.labels, new.metadata.labels)
 
     def _node_helps(self, pod: Pod, change: Change) -> bool:
         old, new = change.old, change.new
-        constraints = self._hard_constraints(pod)
-        if constraints is None:
+        conditions = self._conditions_of(pod)
+        if conditions is None:
             return True
-        keys = [each.key for each in constraints]
+        keys = conditions.keys
         if old is None or new is None:
             return _has_all(old or new, keys)
         if _has_all(old, keys) != _has_all(new, keys):
@@ -247,6 +253,46 @@ class PodTopologySpread(Plugin):
         return _has_all(new, keys) and (
             any(before.get(key) != after.get(key) for key in keys) or old.spec.taints != new.spec.taints
         )
+
+
+class Conditions:
+    """The hard constraints of a pod; while it waits, they are found by the labels of pods that they count."""
+
+    __slots__ = ("_index", "constraints", "honor_taints", "keys")
+
+    def __init__(self, constraints: tuple[Constraint, ...]) -> None:
+        self.constraints = constraints
+        self.keys = list(dict.fromkeys(each.key for each in constraints))
+        self.honor_taints = any(each.honors_taints for each in constraints)
+        self._index: SelectorIndex[Selector] | None = None  # few pods ever wait
+
+    def _found_by(self, labels: Mapping[str, str]) -> Iterator[Selector]:
+        if self._index is None:
+            self._index = SelectorIndex()
+            for each in self.constraints:
+                if not each.selector.is_nothing:
+                    self._index.add(each.selector.requirements, each.selector)
+        return chain.from_iterable(self._index.lists(labels))
+
+    def count(self, labels: Mapping[str, str]) -> bool:
+        """Does a constraint count pods with such labels?"""
+        return any(selector.matches(labels) for selector in self._found_by(labels))
+
+    def tell_apart(self, one: Mapping[str, str], two: Mapping[str, str]) -> bool:
+        """Does a constraint count pods with these labels and not those with the others?"""
+        return any(
+            selector.matches(one) != selector.matches(two)
+            for labels in (one, two)
+            for selector in self._found_by(labels)
+        )
+
+
+def _own_conditions(own: Sequence[TopologySpreadConstraint], labels: Mapping[str, str]) -> Conditions | None:
+    """Those of a pod that has constraints of its own; None if they can not be read."""
+    try:
+        return Conditions(own_constraints(own, labels, "DoNotSchedule"))
+    except ValueError:
+        return None
 
 
 def _is_involved(other: Pod, pod: Pod) -> bool:

@@ -2,7 +2,7 @@
 
 In: a pod and the cluster's services and controllers. Out: `Constraint`s with their selectors compiled, hard
 (DoNotSchedule) or soft (ScheduleAnyway), and for each the rows whose pods it counts. PodTopologySpread calls this once
-per pod class; its queueing hints call it per pod. Follows plugins/podtopologyspread/common.go and
+per pod class; its queueing hints call it per waiting pod. Follows plugins/podtopologyspread/common.go and
 plugins/helper/spread.go of kube-scheduler 1.36.
 """
 
@@ -58,7 +58,7 @@ def constraints_of(
     """The constraints that hold for a pod: its own, or else the defaults with the selector of its owners."""
     own = pod.spec.topology_spread_constraints
     if own:
-        return tuple(_compiled(each, pod.metadata.labels) for each in own if each.when_unsatisfiable == when)
+        return own_constraints(own, pod.metadata.labels, when)
     meant = [each for each in defaults if each.when_unsatisfiable == when]
     if not meant:
         return ()
@@ -66,6 +66,13 @@ def constraints_of(
     if selector.is_everything:
         return ()
     return tuple(_compiled(each, pod.metadata.labels, selector) for each in meant)
+
+
+def own_constraints(
+    own: Sequence[TopologySpreadConstraint], labels: Mapping[str, str], when: When
+) -> tuple[Constraint, ...]:
+    """Those that a pod with such labels states itself."""
+    return tuple(_compiled(each, labels) for each in own if each.when_unsatisfiable == when)
 
 
 def default_selector(pod: Pod, workloads: Workloads) -> Selector:

@@ -52,6 +52,8 @@ KNOWN: Final = (
     *(ARRIVAL, DURATION, FAIL_AFTER, FAIL_PROBABILITY, EXIT_CODE, START_LATENCY),
     *(TIME_LIMIT, USER, GROUP, GANG, GANG_SIZE, QOS),
 )
+LONGEST_KEY: Final = 100
+"""Longer ones are none of these: to compare takes time."""
 TIMES: Final = (ARRIVAL, DURATION, FAIL_AFTER, START_LATENCY, TIME_LIMIT)
 TEMPLATES: Final = {"template": "template", "job_template": "jobTemplate"}  # where controllers have them
 UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -124,8 +126,9 @@ def _problem(key: str, text: str) -> str:
         return f"must be a number from 0 to 1, not {text!r}"
     elif key == EXIT_CODE and not (CODE.fullmatch(text) and 1 <= int(text) <= 255):
         return f"must be a whole number from 1 to 255, not {text!r}"
-    elif key.startswith(PREFIX) and key not in KNOWN and (near := difflib.get_close_matches(key, KNOWN, 1, 0.9)):
-        return f"is unknown; did you mean {near[0]}?"
+    elif key.startswith(PREFIX) and key not in KNOWN and len(key) <= LONGEST_KEY:
+        near = difflib.get_close_matches(key, KNOWN, 1, 0.9)
+        return f"is unknown; did you mean {near[0]}?" if near else ""
     return ""
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from fairway.model import DecodeError
 from fairway.model.nesting import check_nesting
+from fairway.words import excerpt
 
 __all__ = [
     "OLDEST_SERVER",
@@ -45,10 +46,8 @@ class LiveProblem(Exception):  # noqa: N818 - it is shown to people as what it i
     exit_code = 4
 
     def __init__(self, what: str, why: str, fix: str) -> None:
-        super().__init__(f"{what}\n  {why}\n  {fix}" if why else f"{what}\n  {fix}")
-        self.what = what
-        self.why = why
-        self.fix = fix
+        self.what, self.why, self.fix = map(excerpt, (what, why, fix))  # they quote files and servers
+        super().__init__("\n  ".join((self.what, self.why, self.fix) if self.why else (self.what, self.fix)))
 
 
 class NoKubeconfig(LiveProblem):

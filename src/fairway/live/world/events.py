@@ -14,7 +14,7 @@ import socket
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -38,10 +38,26 @@ SWEEP_SECONDS = 360.0
 MERGE_PATCH = "application/strategic-merge-patch+json"
 
 
+class Subject(NamedTuple):
+    """What an event says of the pod that it is about: pods may be a megabyte each, and thousands of events wait."""
+
+    namespace: str
+    name: str
+    uid: str
+    version: str
+    profile: str
+
+    @classmethod
+    def of(cls, pod: Pod) -> Self:
+        """That of a pod."""
+        meta = pod.metadata
+        return cls(meta.namespace, meta.name, meta.uid, meta.resource_version, profile_name(pod))
+
+
 class Word(NamedTuple):
     """One thing to tell about a pod."""
 
-    pod: Pod
+    subject: Subject
     type: str
     reason: str
     action: str
@@ -105,7 +121,7 @@ class EventWriter:
                 logger.warning(
                     "%d events were given up: the API server does not take them fast enough", self.num_dropped
                 )
-        self._waiting.append(Word(pod, kind, reason, action, note, self._clock.now()))
+        self._waiting.append(Word(Subject.of(pod), kind, reason, action, note, self._clock.now()))
         self._news.set()
 
     # -- sending -----------------------------------------------------------------------------------------------------
@@ -139,8 +155,8 @@ class EventWriter:
         if word.reason == "Scheduled":  # happens once: nothing to count
             await self._post(word)
             return
-        meta = word.pod.metadata
-        key = (word.type, word.action, word.reason, profile_name(word.pod), meta.uid, meta.resource_version)
+        subject = word.subject
+        key = (word.type, word.action, word.reason, subject.profile, subject.uid, subject.version)
         told = self._told.get(key)
         if told is None:
             told = self._told[key] = Told("", 1, word.time, 1)
@@ -158,11 +174,10 @@ class EventWriter:
 
     async def _post(self, word: Word) -> str:
         """Write a new event; returns its path, "" if it could not be written."""
-        namespace = word.pod.metadata.namespace
         stamp = max(int(word.time * 1e9), self._last_stamp + 1)
         self._last_stamp = stamp
-        path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
-        name = f"{word.pod.metadata.name}.{stamp:x}"
+        path = f"/apis/events.k8s.io/v1/namespaces/{word.subject.namespace}/events"
+        name = f"{word.subject.name}.{stamp:x}"
         answer = await self._request("POST", path, event_body(word, name, self._host), "application/json")
         if answer is None or answer.status not in (200, 201):
             return ""
@@ -209,25 +224,24 @@ class EventWriter:
 
 def event_body(word: Word, name: str, host: str) -> dict[str, Any]:
     """An Event as kube-scheduler writes it, without the fields that are there for history only."""
-    meta = word.pod.metadata
-    controller = profile_name(word.pod)
+    subject = word.subject
     return {
         "kind": "Event",
         "apiVersion": "events.k8s.io/v1",
-        "metadata": {"name": name, "namespace": meta.namespace},
+        "metadata": {"name": name, "namespace": subject.namespace},
         "eventTime": micro_time(word.time),
         "type": word.type,
         "reason": word.reason,
         "action": word.action,
         "note": word.note,
-        "reportingController": controller,
-        "reportingInstance": f"{controller}-{host}",
+        "reportingController": subject.profile,
+        "reportingInstance": f"{subject.profile}-{host}",
         "regarding": {
             "kind": "Pod",
             "apiVersion": "v1",
-            "namespace": meta.namespace,
-            "name": meta.name,
-            "uid": meta.uid,
-            "resourceVersion": meta.resource_version,
+            "namespace": subject.namespace,
+            "name": subject.name,
+            "uid": subject.uid,
+            "resourceVersion": subject.version,
         },
     }

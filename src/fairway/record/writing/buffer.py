@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -34,14 +35,18 @@ class Resources:
         self._numbers: dict[str, int] = {}
 
     def vector(self, amounts: dict[str, int]) -> tuple[int, ...]:
-        """Amounts by number of the resource; a resource not seen before gets the next number."""
+        """Amounts by number of the resource, up to the last that there is something of; a new one gets the next number.
+
+        A run may have seen thousands of resources of which most pods know nothing: these take no room in their rows.
+        """
         numbers = self._numbers
         if not amounts.keys() <= numbers.keys():
             for resource in amounts:
                 if resource not in numbers:
                     self.columns[resource] = amount_column(resource, self.columns.values())
                     numbers[resource] = len(numbers)
-        return tuple(amounts.get(resource, 0) for resource in numbers)
+        width = max((numbers[resource] + 1 for resource, amount in amounts.items() if amount), default=0)
+        return tuple(amounts.get(resource, 0) for resource in islice(numbers, width))
 
 
 class TableBuffer:
@@ -119,7 +124,7 @@ def _weight(value: Any) -> int:
 
 
 def _matrix(vectors: list[tuple[int, ...]], width: int) -> NDArray[np.int64]:
-    """Amounts by row and resource; vectors made before a resource appeared are shorter than others."""
+    """Amounts by row and resource; vectors end where nothing more follows."""
     padded = [vector if len(vector) == width else vector + (0,) * (width - len(vector)) for vector in vectors]
     return np.asfortranarray(np.array(padded, np.int64).reshape(len(vectors), width))
 

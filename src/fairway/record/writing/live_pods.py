@@ -2,17 +2,19 @@
 
 `RunWriter` keeps here what a pod's row and its intervals are made of: the row is written when the pod ends. Memory is
 bounded by the pods that are there at one time: of ended pods the latest are remembered, for schedulers that lag behind;
-of manifests the latest, so that one may be written twice.
+of manifests the digests of the latest, so that one may be written twice. A manifest may be a megabyte: those that wait
+to be written, and pods that are kept to be compared with the next, are bounded by their bytes.
 """
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from itertools import islice
 from typing import Any, Self
 
 import msgspec
 
-from fairway.model import ObjectMeta, Pod, PodStatus, Quantity, encode_json
+from fairway.model import ObjectMeta, Pod, PodSpec, PodStatus, Quantity, encode_json
 from fairway.model.requests import pod_requests
 from fairway.record.vocabulary import IntervalEnd, PodEnd
 from fairway.record.writing.buffer import Resources
@@ -23,6 +25,10 @@ __all__ = ["OWN_ANNOTATIONS", "LivePod", "LivePods", "Templates"]
 USER_ANNOTATION = "fairway.dev/user"
 NUM_REMEMBERED = 65_536
 NUM_RECENT = 4096
+RECENT_BYTES = 4 * 1024 * 1024
+"""What recent pods, kept to be compared with the next, say together; in memory they take ten times that."""
+WAITING_BYTES = 16 * 1024 * 1024
+"""From so many bytes on, manifests are written even if there are few of them."""
 JSON = msgspec.json.Encoder()
 
 
@@ -147,45 +153,75 @@ class Templates:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._known: dict[bytes, tuple[int, tuple[int, ...]]] = {}  # template number and request vector
-        self._last: dict[int, tuple[Pod, int, tuple[int, ...]]] = {}  # by the spec itself, which many pods may share
+        self._known: dict[bytes, tuple[int, tuple[int, ...]]] = {}  # by digest: template number and request vector
+        self._recent: dict[int, tuple[Pod, int, tuple[int, ...]]] = {}  # by the spec itself, which many pods may share
+        self._recent_bytes = 0
         self._num_templates = 0
-        self.rows: list[tuple[int, str]] = []  # rows of the table `templates` not written yet
+        self._waiting: list[tuple[int, str]] = []  # rows of the table `templates` not written yet
+        self._waiting_bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Is it time to write?"""
+        return self._waiting_bytes >= WAITING_BYTES
 
     def assign(self, live: LivePod, pod: Pod) -> None:
         """Give a pod its template and its requests."""
-        last = self._last.get(id(pod.spec))
-        if last is not None and _is_alike(last[0], pod):
-            _, live.template, live.requests = last
+        recent = self._recent.get(id(pod.spec))
+        if recent is not None and _is_alike(recent[0], pod):
+            _, live.template, live.requests = recent
             return
-        live.template, live.requests = self._find(pod)
-        if len(self._last) >= NUM_RECENT:
-            self._last.clear()
-        self._last[id(pod.spec)] = pod, live.template, live.requests
+        said = _said(pod)
+        live.template, live.requests = self._find(pod, said)
+        self._recent_bytes += len(said)
+        if len(self._recent) >= NUM_RECENT or self._recent_bytes > RECENT_BYTES:
+            self._recent.clear()
+            self._recent_bytes = len(said)
+        self._recent[id(pod.spec)] = pod, live.template, live.requests
 
-    def _find(self, pod: Pod) -> tuple[int, tuple[int, ...]]:
-        meta, spec, status = pod.metadata, pod.spec, pod.status
-        if spec.node_name:
-            spec = msgspec.structs.replace(spec, node_name="")
-        annotations = _foreign(meta.annotations)
-        is_resized = _is_resized(status)
-        key = ENCODER.encode((spec, meta.labels, annotations, meta.owner_references, status if is_resized else None))
-        known = self._known.get(key)
+    def _find(self, pod: Pod, said: bytes) -> tuple[int, tuple[int, ...]]:
+        digest = blake2b(said, digest_size=16).digest()
+        known = self._known.get(digest)
         if known is None:
             if len(self._known) >= NUM_REMEMBERED:
                 self._known.clear()
-            shared = ObjectMeta(labels=meta.labels, annotations=annotations, owner_references=meta.owner_references)
-            manifest = Pod(metadata=shared, spec=spec, status=PodStatus())
-            self.rows.append((self._num_templates, encode_json(kept(manifest)).decode()))
-            known = self._known[key] = self._num_templates, self._resources.vector(pod_requests(pod))
+            manifest = encode_json(kept(_shared(pod))).decode()
+            self._waiting.append((self._num_templates, manifest))
+            self._waiting_bytes += len(manifest)
+            known = self._known[digest] = self._num_templates, self._resources.vector(pod_requests(pod))
             self._num_templates += 1
         return known
+
+    def take_rows(self) -> list[tuple[int, str]]:
+        """The rows that were not taken before."""
+        rows, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        return rows
 
     def forget(self, numbers: set[int]) -> None:
         """These templates will not be in the file: pods to come that are like them get new ones."""
         if numbers:
-            self._known = {key: known for key, known in self._known.items() if known[0] not in numbers}
-            self._last.clear()
+            self._known = {digest: known for digest, known in self._known.items() if known[0] not in numbers}
+            self._recent.clear()
+            self._recent_bytes = 0
+
+
+def _shared(pod: Pod) -> Pod:
+    """What a pod has in common with others of its template."""
+    meta = pod.metadata
+    shared = ObjectMeta(
+        labels=meta.labels, annotations=_foreign(meta.annotations), owner_references=meta.owner_references
+    )
+    return Pod(metadata=shared, spec=_anywhere(pod.spec), status=PodStatus())
+
+
+def _said(pod: Pod) -> bytes:
+    """Everything that a template and its requests follow from."""
+    meta, status = pod.metadata, pod.status if _is_resized(pod.status) else None
+    return ENCODER.encode((_anywhere(pod.spec), meta.labels, _foreign(meta.annotations), meta.owner_references, status))
+
+
+def _anywhere(spec: PodSpec) -> PodSpec:
+    return msgspec.structs.replace(spec, node_name="") if spec.node_name else spec
 
 
 def _is_alike(one: Pod, two: Pod) -> bool:

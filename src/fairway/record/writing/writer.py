@@ -113,7 +113,7 @@ class RunWriter(RowWriter):
         self._templates.assign(live, pod)
         self._pods.by_uid[uid] = live
         self._num_pods += 1
-        if len(self._pods.ended) >= self._chunk:
+        if len(self._pods.ended) >= self._chunk or self._templates.is_full:
             self.flush()
         return live.number
 
@@ -314,8 +314,7 @@ class RunWriter(RowWriter):
 
     def _gather(self) -> None:
         self._buffers["pods"].rows.extend(self._pods.take_rows())
-        self._buffers["templates"].rows.extend(self._templates.rows)
-        self._templates.rows.clear()
+        self._buffers["templates"].rows.extend(self._templates.take_rows())
 
     def _gather_open(self) -> None:
         self._buffers["nodes"].rows.extend(self._nodes.open_rows())
