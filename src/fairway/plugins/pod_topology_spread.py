@@ -98,6 +98,7 @@ class PodTopologySpreadArgs(PluginArgs, frozen=True, kw_only=True):
 class PodTopologySpread(Plugin):
     """Spreads pods over the values of node labels."""
 
+    annotations = ()
     Args = PodTopologySpreadArgs
     args: PodTopologySpreadArgs
     locality: ClassVar[Locality] = Locality.CLUSTER
@@ -170,7 +171,7 @@ class PodTopologySpread(Plugin):
     def _kept(self, pod: PodClass) -> Kept:
         kept: Kept | None = pod.kept.get(self)
         if kept is not None and (
-            kept.workloads == self.cluster.versions.workloads or pod.spec.topology_spread_constraints
+            kept.workloads == self.cluster.versions.of(Aspect.WORKLOADS) or pod.spec.topology_spread_constraints
         ):
             return kept
         made = self._compile(pod)
@@ -181,7 +182,7 @@ class PodTopologySpread(Plugin):
         return made
 
     def _compile(self, pod: PodClass) -> Kept:
-        kept = Kept(self.cluster.versions.workloads)
+        kept = Kept(self.cluster.versions.of(Aspect.WORKLOADS))
         try:
             kept.hard = constraints_of(pod.pod, "DoNotSchedule", self._defaults, self.cluster.workloads)
             kept.soft = constraints_of(pod.pod, "ScheduleAnyway", self._defaults, self.cluster.workloads)

@@ -12,5 +12,6 @@ from fairway.plugin import Aspect, Plugin
 class PrioritySort(Plugin):
     """Orders the active queue."""
 
+    annotations = ()
     reads = Aspect(0)
     acts = frozenset({"queueSort"})
