@@ -42,12 +42,12 @@ def guard(plugin: Plugin) -> Plugin:
 
 def _guarded(kind: type[Plugin]) -> type[Plugin]:
     """A subclass that wraps just the methods the plugin has itself, so that it still takes part where it did."""
-    own = {name: _wrapped(getattr(kind, name)) for name in METHODS if getattr(kind, name) is not getattr(Plugin, name)}
+    own = {name: _wrapped(name, getattr(kind, name)) for name in METHODS if getattr(kind, name) is not getattr(Plugin, name)}
     return type(kind.__name__, (kind,), {"__module__": kind.__module__, "name": kind.name, **own})
 
 
-def _wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
-    check = CHECKS.get(method.__name__)
+def _wrapped(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    check = CHECKS.get(name)
 
     @wraps(method)
     def call(self: Plugin, *args: Any) -> Any:
@@ -56,7 +56,7 @@ def _wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
         except PluginError:
             raise
         except Exception as error:  # a user's code may fail in any way
-            words = f"plugin {self.name}: {method.__name__}() raised {type(error).__name__}: {error}"
+            words = f"plugin {self.name}: {name}() raised {type(error).__name__}: {error}"
             raise PluginError(words) from error
         return found if check is None else check(self, found, *args)
 
@@ -130,7 +130,7 @@ def _checked_answer(method: str, *allowed: type) -> Callable[..., Any]:
 
 
 def _checked_key(plugin: Plugin, found: Any, pod: Any) -> Any:
-    if not _is_key(found):
+    if not is_class_key(found):
         raise PluginError(
             f"plugin {plugin.name}: class_key() must return None, numbers, text, bytes, or tuples of these; "
             f"it returned {_shortened(found)}"
@@ -138,9 +138,10 @@ def _checked_key(plugin: Plugin, found: Any, pod: Any) -> Any:
     return found
 
 
-def _is_key(value: Any) -> bool:
+def is_class_key(value: Any) -> bool:
+    """May it be part of the key of a pod's class?"""
     if isinstance(value, tuple):
-        return all(map(_is_key, value))
+        return all(map(is_class_key, value))
     return value is None or isinstance(value, (bool, float, str, bytes)) or _is_whole(value)
 
 
