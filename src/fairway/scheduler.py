@@ -198,7 +198,7 @@ class Scheduler:
         profile = self.profiles[queued.profile]
         if pod.is_terminating:
             words = f"skip schedule deleting pod: {pod.key}"
-            decision = Decision(pod, profile.classify(pod), Outcome.ERROR, error=words)
+            decision = Decision(pod, profile.cluster.classify(pod), Outcome.ERROR, error=words)
             self.queue.done(pod.metadata.uid)
             self.world.report(decision)
             return decision

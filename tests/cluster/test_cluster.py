@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairway.cluster import Action, Change, Cluster, Event, Resource, Verb
+from fairway.cluster import Action, Aspect, Change, Cluster, Event, Resource, Verb
 from fairway.model import Namespace, NodeCondition, ObjectMeta, Pod, Service
 from fairway.testing import cluster, node, pod
 from fairway.testing.fingerprint import differences, fingerprint
@@ -162,9 +162,9 @@ def test_what_has_no_rows_is_counted_in_versions() -> None:
     service = Service(metadata=ObjectMeta(name="s", namespace="default"))
     assert added(made, service) == [(Resource.OTHER, Action.ADD)]
     assert changed(made, service) == [(Resource.OTHER, Action.UPDATE)]
-    assert (versions.workloads, versions.namespaces, versions.storage) == (2, 0, 0)
+    assert (versions.of(Aspect.WORKLOADS), versions.of(Aspect.NAMESPACES), versions.of(Aspect.STORAGE)) == (2, 0, 0)
     assert added(made, Namespace(metadata=ObjectMeta(name="n"))) == [(Resource.NAMESPACE, Action.ADD)]
-    assert versions.namespaces == 1
+    assert versions.of(Aspect.NAMESPACES) == 1
 
 
 def test_a_cluster_has_no_use_for_other_things() -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from fairway.cluster import Cluster, Event, Verb
+from fairway.cluster.annotations import ReadAnnotations
 from fairway.cluster.known_classes import PATIENCE, KnownClasses, keeps_class
 from fairway.cluster.pod_class import class_key
 from fairway.model import ContainerStatus, OwnerReference, Pod
@@ -37,7 +38,8 @@ def on_node(like: Pod = ONE, name: str = "n") -> Pod:
     [
         pytest.param(with_meta(name="two", uid="two"), True, id="another name"),
         pytest.param(with_meta(annotations={"fairway.dev/duration": "5"}), True, id="our own annotations"),
-        pytest.param(with_meta(annotations={"example.org/x": "5"}), False, id="somebody's annotations"),
+        pytest.param(with_meta(annotations={"example.org/x": "5"}), True, id="annotations that nobody reads"),
+        pytest.param(with_meta(annotations={GPU_INDEX: "5"}), False, id="annotations that somebody reads"),
         pytest.param(with_meta(labels={"app": "db"}), False, id="other labels"),
         pytest.param(with_meta(labels=dict(ONE.metadata.labels)), False, id="equal labels: one has to look"),
         pytest.param(with_meta(namespace="other"), False, id="another namespace"),
@@ -49,23 +51,23 @@ def on_node(like: Pod = ONE, name: str = "n") -> Pod:
 def test_pods_that_share_a_spec(other: Pod, is_seen: bool) -> None:
     made = Cluster()
     first = made.classify(ONE)
-    known = KnownClasses()
+    known = KnownClasses(ReadAnnotations())
     known.keep(ONE, first)
     assert known.find(other) is (first if is_seen else None)
-    same_key = class_key(ONE, bound=False) == class_key(other, bound=False)
+    same_key = class_key(ONE, ReadAnnotations(), bound=False) == class_key(other, ReadAnnotations(), bound=False)
     assert (made.classify(other) is first) is same_key
     assert same_key or not is_seen
 
 
 def test_a_class_that_nobody_needs_ends_although_it_is_known() -> None:
-    made, known = Cluster(), KnownClasses()
+    made, known = Cluster(), KnownClasses(ReadAnnotations())
     known.keep(ONE, made.classify(ONE))
     gc.collect()
     assert known.find(ONE) is None
 
 
 def test_what_is_never_found_again_is_hardly_kept() -> None:
-    made, known = Cluster(), KnownClasses()
+    made, known = Cluster(), KnownClasses(ReadAnnotations())
     pods = [replace(ONE, spec=replace(ONE.spec)) for _ in range(4 * PATIENCE)]
     shared = made.classify(ONE)
     for each in pods:
@@ -96,7 +98,7 @@ def test_versions_of_a_pod(change: Callable[[Pod], Pod], is_seen: bool) -> None:
     new = change(ONE)
     assert keeps_class(ONE, new) is is_seen
     if is_seen:
-        assert class_key(ONE, bound=True) == class_key(new, bound=True)
+        assert class_key(ONE, ReadAnnotations(), bound=True) == class_key(new, ReadAnnotations(), bound=True)
 
 
 def test_a_wish_for_devices_is_none_of_the_class_once_it_is_granted() -> None:

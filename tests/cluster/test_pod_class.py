@@ -20,6 +20,7 @@ from fairway.model import (
     parse_quantity,
 )
 from fairway.testing import cluster, near, node, pod
+from fairway.testing.fingerprint import differences, fingerprint
 
 SCRATCH = Volume(name="scratch", ephemeral=EphemeralVolumeSource(volume_claim_template=PersistentVolumeClaimTemplate()))
 
@@ -43,7 +44,7 @@ def test_what_pods_do_not_share_does_not_split_a_class() -> None:
     [
         {"namespace": "other"},
         {"labels": {"x": "1"}},
-        {"annotations": {"x": "1"}},
+        {"annotations": {"alibabacloud.com/gpu-milli": "500"}},
         {"owner": "ReplicaSet/web"},
         {"cpu": 2},
         {"priority": 1},
@@ -63,6 +64,52 @@ def test_what_a_plugin_may_see_splits_a_class(other: dict[str, Any]) -> None:
     made = Cluster()
     assert made.classify(pod(**other)) is not made.classify(pod())
     assert made.classify(pod(**other)) is made.classify(pod(**other))
+
+
+X, Y, OWN = {"example.com/x": "1"}, {"other.org/y": "1"}, {"fairway.dev/duration": "5s"}
+
+
+@pytest.mark.parametrize(
+    ("read", "annotations", "splits"),
+    [
+        pytest.param((), X, False, id="nobody reads it"),
+        pytest.param(("example.com/x",), X, True, id="by its name"),
+        pytest.param(("example.com/",), X, True, id="by its prefix"),
+        pytest.param(("example.com/x", "example.com/z"), Y, False, id="others are read"),
+        pytest.param(None, Y, True, id="any may be read"),
+        pytest.param(None, OWN, False, id="any but ours, which tell the future"),
+        pytest.param(("fairway.dev/duration",), OWN, True, id="ours, by its name"),
+    ],
+)
+def test_annotations_that_somebody_reads_split_a_class(
+    read: tuple[str, ...] | None, annotations: dict[str, str], splits: bool
+) -> None:
+    made = Cluster()
+    made.read_annotations(read)
+    found = made.classify(pod(annotations=annotations))
+    assert (found is not made.classify(pod())) is splits
+    assert found.annotations == (annotations if splits else {})
+
+
+def test_what_somebody_begins_to_read_splits_the_classes_of_pods_that_are_there() -> None:
+    on_a = [pod(name, node="a", cpu=1, annotations=said) for name, said in (("p", X), ("q", {}), ("r", X))]
+    made = cluster([node("a", cpu=8)], on_a)
+    before = fingerprint(made)
+    assert len({placed.pod_class for placed in made.pods.by_uid.values()}) == 1
+    made.read_annotations(("example.com/x",))
+    read = [placed.pod_class.annotations for placed in made.pods.on_row(0)]
+    assert read == [X, {}, X]
+    assert differences(before, fingerprint(made)) == []
+
+
+def test_what_plugins_add_splits_a_class() -> None:
+    made = Cluster()
+    plain = made.classify(pod("a"))
+    granted = made.classify(pod("a"), extra=(("limit", 3),))
+    assert granted is not plain
+    assert (plain.extra, granted.extra) == ({}, {"limit": 3})
+    assert made.classify(pod("b"), extra=(("limit", 3),)) is granted
+    assert made.classify(pod("b"), extra=(("limit", 4),)) is not granted
 
 
 def test_the_node_of_a_bound_pod_does_not_split_a_class() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairway.cluster import Action, ClusterEvent, Event, Resource, Verb
+from fairway.cluster import Action, Aspect, ClusterEvent, Event, Resource, Verb
 from fairway.cluster.volumes.storage import Reservation
 from fairway.model import (
     CSIDriver,
@@ -55,10 +55,10 @@ def test_objects_are_kept_by_name_and_told_to_the_queue(thing: Any, resource: Re
         (Verb.DELETED, again, Action.DELETE, again, None),
     ]
     for verb, told, action, old, new in steps:
-        version = what.versions.storage
+        version = what.versions.of(Aspect.STORAGE)
         changes = what.apply(Event(verb, told))
         assert changes == [(ClusterEvent(resource, action), old, new)]
-        assert what.versions.storage > version
+        assert what.versions.of(Aspect.STORAGE) > version
         assert getattr(what.storage, kind).get(name) == new
 
 
@@ -124,10 +124,10 @@ def test_forgetting_undoes_reserving_and_more_often_does_nothing() -> None:
     what.storage.reserve("pod", BOTH)
     what.storage.forget("pod")
     assert assumed(what) == (False, None)
-    version = what.versions.storage
+    version = what.versions.of(Aspect.STORAGE)
     what.storage.forget("pod")
     what.storage.forget("stranger")
-    assert what.versions.storage == version
+    assert what.versions.of(Aspect.STORAGE) == version
 
 
 def test_the_selected_node_of_the_api_stands_until_something_is_assumed() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairway.cluster import Action, Cluster, Event, Nodes, Resource, Verb
+from fairway.cluster import Action, Aspect, Cluster, Event, Nodes, Resource, Verb
 from fairway.cluster.volumes.storage import Reservation
 from fairway.model import (
     AWSElasticBlockStoreVolumeSource,
@@ -468,9 +468,9 @@ def test_the_next_pod_does_not_count_on_what_was_reserved() -> None:
     plugin = VolumeBinding(what)
     first, second = pod("first", claims="c1"), pod("second", claims="c2")
     assert judge(plugin, second) == {"a": OK, "b": OK, "c": OK}
-    version = what.versions.storage
+    version = what.versions.of(Aspect.STORAGE)
     assert plugin.reserve(first, what.classify(first), what.nodes.row_of["b"]) is None
-    assert what.versions.storage > version
+    assert what.versions.of(Aspect.STORAGE) > version
     assert what.storage.reservations[first.metadata.uid].bindings == (("default/c1", "v"),)
     assert judge(plugin, second) == {"a": OK, "b": no(NONE), "c": no(NONE)}
     assert judge(plugin, pod("also", claims="c1")) == {"a": OK, "b": OK, "c": OK}
@@ -488,11 +488,11 @@ def test_pods_that_share_a_claim_follow_the_node_that_was_reserved_for_it() -> N
 
 def test_bound_claims_and_pods_without_any_reserve_nothing() -> None:
     what = cluster(NODES, objects=[claim("c", volume="v"), volume("v")])
-    plugin, version = VolumeBinding(what), what.versions.storage
+    plugin, version = VolumeBinding(what), what.versions.of(Aspect.STORAGE)
     for incoming in (pod("with", claims="c"), pod("without")):
         assert plugin.reserve(incoming, what.classify(incoming), 0) is None
     assert not what.storage.reservations
-    assert what.versions.storage == version
+    assert what.versions.of(Aspect.STORAGE) == version
 
 
 def test_a_claim_that_vanished_refuses_the_reservation() -> None:

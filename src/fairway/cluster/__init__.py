@@ -4,7 +4,7 @@
 we only try. Everything else here is a table that it keeps. See each module for one table.
 """
 
-from fairway.cluster.aspects import Aspect, Versions
+from fairway.cluster.aspects import ROWLESS, WITH_ROWS, Aspect, Versions
 from fairway.cluster.cluster import Cluster
 from fairway.cluster.counters import Counter, Counters, Requirement
 from fairway.cluster.devices import DeviceTable, default_choice
@@ -23,6 +23,8 @@ __all__ = [
     "EPHEMERAL_STORAGE",
     "MEMORY",
     "PODS",
+    "ROWLESS",
+    "WITH_ROWS",
     "Action",
     "Aspect",
     "Cause",

@@ -1,12 +1,16 @@
 """The parts of a cluster's state that answers depend on, and counts of their changes.
 
 `Aspect` is what a plugin declares to read; `Versions` is how caches see that something without a row changed. Kept by
-`Cluster`.
+`Cluster`. A new aspect is one more member here, and a `versions.bump` of it wherever that part of the state changes:
+caches, remembered failures and the checks of `fairway.testing` go by the members.
 """
 
 from __future__ import annotations
 
 import enum
+from typing import Final
+
+__all__ = ["ROWLESS", "WITH_ROWS", "Aspect", "Versions"]
 
 
 class Aspect(enum.IntFlag):
@@ -19,12 +23,35 @@ class Aspect(enum.IntFlag):
     NAMESPACES = enum.auto()  # namespaces and their labels
 
 
-class Versions:
-    """Counts changes of the aspects that have no rows; rows have journals."""
+WITH_ROWS: Final = Aspect.NODE | Aspect.PODS
+"""What changes row by row; the journals say which."""
 
-    __slots__ = ("namespaces", "storage", "workloads")
+ROWLESS: Final = tuple(aspect for aspect in Aspect if aspect not in WITH_ROWS)
+"""All else: a change may concern any row."""
+
+
+class Versions:
+    """Counts changes of the aspects that have no rows."""
+
+    __slots__ = ("_counts", "now")
 
     def __init__(self) -> None:
-        self.storage = 0
-        self.workloads = 0
-        self.namespaces = 0
+        self._counts = dict.fromkeys((int(aspect) for aspect in ROWLESS), 0)
+        self.now: tuple[int, ...] = tuple(self._counts.values())  # (num_rowless,): as long as it is equal, so are they
+
+    def bump(self, aspect: Aspect) -> None:
+        """Something of that aspect changed."""
+        self._counts[int(aspect)] += 1
+        self.now = tuple(self._counts.values())
+
+    def of(self, aspect: Aspect) -> int:
+        """How often that aspect changed."""
+        return self._counts[int(aspect)]
+
+    def changed_since(self, before: tuple[int, ...]) -> Aspect:
+        """What changed since `now` was that."""
+        changed = Aspect(0)
+        for aspect, old, new in zip(ROWLESS, before, self.now, strict=True):
+            if old != new:
+                changed |= aspect
+        return changed

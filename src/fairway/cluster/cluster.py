@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-from fairway.cluster.aspects import Versions
+from fairway.cluster.annotations import ReadAnnotations
+from fairway.cluster.aspects import Aspect, Versions
 from fairway.cluster.changes import is_heartbeat, node_changes, pod_changes
 from fairway.cluster.counters import Counters
 from fairway.cluster.devices import DeviceTable
@@ -22,7 +23,7 @@ from fairway.cluster.known_classes import KnownClasses, keeps_class
 from fairway.cluster.nodes import NodeTable
 from fairway.cluster.nominations import Nominations
 from fairway.cluster.orphans import Orphan, Orphans
-from fairway.cluster.pod_class import HostPort, PodClass, PodClasses, class_key, without_place
+from fairway.cluster.pod_class import Extra, HostPort, PodClass, PodClasses, class_key, without_place
 from fairway.cluster.pods import Placed, PodTable
 from fairway.cluster.ports import PortTable
 from fairway.cluster.preemptions import Preemptions
@@ -61,8 +62,9 @@ class Cluster:
         self.devices = DeviceTable(self.nodes.capacity)
         self.workloads = Workloads()
         self.storage = Storage(self)
-        self.classes = PodClasses(self.nodes)
-        self._known_classes = KnownClasses()
+        self._annotations = ReadAnnotations()
+        self.classes = PodClasses(self.nodes, self._annotations)
+        self._known_classes = KnownClasses(self._annotations)
         self._keeps_apart = False  # has any pod ever had a class of its own?
         self.nodes.placed_requests = self.pods.requests_of
         self.counters = Counters(self.nodes.labels, self.pods, self.classes.label_sets, self.nodes.capacity)
@@ -86,17 +88,29 @@ class Cluster:
         """All nodes."""
         return Nodes(self)
 
-    def classify(self, pod: Pod, bound: bool = False, apart: bool = False) -> PodClass:
-        """The class of a pod. `apart`: a class of its own, for plugins that look at names."""
-        if apart:
+    def read_annotations(self, names: Sequence[str] | None) -> None:
+        """Somebody is going to read these annotations of pods (None: any); from now on they tell classes apart."""
+        if not self._annotations.widen(names):
+            return
+        self._known_classes = KnownClasses(self._annotations)
+        for row in sorted({placed.row for placed in self.pods.by_uid.values()}):
+            order = [placed.pod.metadata.uid for placed in self.pods.on_row(row)]
+            for placed in [self.pods.by_uid[uid] for uid in order]:
+                if (pod_class := self.classify(placed.pod, bound=True)) is not placed.pod_class:
+                    self._place_again(placed, placed.pod, pod_class, placed.assumed)
+            self.pods.reorder(row, order)
+
+    def classify(self, pod: Pod, bound: bool = False, apart: bool = False, extra: Extra = ()) -> PodClass:
+        """The class of a pod. `apart`: a class of its own, for plugins that look at names; `extra`: what they add."""
+        if apart or extra:
             self._keeps_apart = True
-        is_plain = not (bound or apart)
+        is_plain = not (bound or apart or extra)
         if is_plain and (known := self._known_classes.find(pod)) is not None:
             return known
-        key = class_key(pod, bound, apart)
+        key = class_key(pod, self._annotations, bound, apart, extra)
         found = self.classes.find(key)
         if found is None:
-            found = self.classes.make(key, without_place(pod) if bound else pod)
+            found = self.classes.make(key, without_place(pod) if bound else pod, extra)
             self.counters.adopt(found)
         if is_plain:
             self._known_classes.keep(pod, found)
@@ -261,10 +275,10 @@ class Cluster:
             case Namespace():
                 return self._apply_namespace(item, gone)
             case _ if isinstance(item, STORAGE_KINDS):
-                self.versions.storage += 1
+                self.versions.bump(Aspect.STORAGE)
                 return self.storage.apply(verb, item)
             case Service() | ReplicationController() | ReplicaSet() | StatefulSet():
-                self.versions.workloads += 1
+                self.versions.bump(Aspect.WORKLOADS)
                 return [_change(Resource.OTHER, self.workloads.put(item, gone), item, gone)]
             case PodDisruptionBudget():
                 self.workloads.put(item, gone)
@@ -365,14 +379,19 @@ class Cluster:
             if pod_class.devices is not None and (told := pinned_devices(pod)[: pod_class.devices.count]):
                 self.give_devices(pod.metadata.uid, told)
         else:
-            devices = self.devices.indices_of(pod.metadata.uid)
-            self._remove(pod.metadata.uid)
-            self.devices.remember(pod, placed.row, devices)
-            self._place(pod, pod_class, placed.row, assumed=False)
-            self.devices.remembered.pop((pod.metadata.uid, placed.row), None)  # if it needs none any more
+            self._place_again(placed, pod, pod_class, assumed=False)
         if was_assumed:
             return [Change(POD_CAME, None, pod)]
         return [Change(event, old, pod) for event in pod_changes(old, pod)]
+
+    def _place_again(self, placed: Placed, pod: Pod, pod_class: PodClass, assumed: bool) -> None:
+        """A pod that is there is of another class now; it keeps its devices."""
+        uid, row = pod.metadata.uid, placed.row
+        devices = self.devices.indices_of(uid)
+        self._remove(uid)
+        self.devices.remember(pod, row, devices)
+        self._place(pod, pod_class, row, assumed)
+        self.devices.remembered.pop((uid, row), None)  # if it needs none any more
 
     def _delete_pod(self, pod: Pod, placed: Placed | None) -> list[Change]:
         if placed is not None:
@@ -385,7 +404,7 @@ class Cluster:
         before = self.workloads.namespaces.pop(item.metadata.name, None)
         if not gone:
             self.workloads.namespaces[item.metadata.name] = item
-        self.versions.namespaces += 1
+        self.versions.bump(Aspect.NAMESPACES)
         return [_change(Resource.NAMESPACE, before, item, gone)]
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fairway.cluster.pod_class import PodClass, shared_annotations
+from fairway.cluster.annotations import ReadAnnotations
+from fairway.cluster.pod_class import PodClass
 from fairway.model.device_need import GPU_INDEX
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class Known(NamedTuple):
 class KnownClasses:
     """Classes of pods without a node, by the identity of their specs."""
 
-    def __init__(self) -> None:
+    def __init__(self, annotations: ReadAnnotations) -> None:
+        self._annotations = annotations
         self._by_spec: dict[int, Known] = {}
         self._num_vain = 0  # how many were kept since one was found
 
@@ -56,7 +58,7 @@ class KnownClasses:
             and meta.owner_references == before.owner_references
             and meta.namespace == before.namespace
             and not _has_resources(pod.status)
-            and shared_annotations(pod) == known.annotations
+            and self._annotations.of(pod) == known.annotations
         ):
             self._num_vain = 0
             return known.pod_class()
@@ -79,7 +81,7 @@ class KnownClasses:
             if known is not None and known.pod_class is reference:
                 del by_spec[number]
 
-        by_spec[number] = Known(spec, pod.metadata, shared_annotations(pod), weakref.ref(pod_class, drop))
+        by_spec[number] = Known(spec, pod.metadata, self._annotations.of(pod), weakref.ref(pod_class, drop))
 
 
 def keeps_class(old: Pod, new: Pod) -> bool:

@@ -2,8 +2,9 @@
 
 In: a pod. Out: its `PodClass`, with everything that follows from the pod alone worked out once: the request vector over
 resource columns, host ports, claims, affinity terms, interned labels. The cycle caches its answers per class.
-What makes two pods equal is the key below: namespace, labels, annotations, spec (without the node and the devices a
-bound pod has), its controller, and, for pods resized in place, the resources in force.
+What makes two pods equal is the key below: namespace, labels, the annotations that anybody reads, spec (without the
+node and the devices a bound pod has), its controller, for pods resized in place the resources in force, and what
+plugins add.
 Classes and label sets end with the last pod or cache that refers to them; nothing here holds on to them, and the keys
 are digests, so that a pod of a megabyte does not leave another one behind.
 """
@@ -18,6 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.cluster.annotations import ReadAnnotations
 from fairway.cluster.nodes import PODS, NodeTable
 from fairway.cluster.terms import Kind, Term, pod_terms
 from fairway.model import Pod, Quantity
@@ -25,7 +27,7 @@ from fairway.model.device_need import GPU_INDEX, read_devices
 from fairway.model.requests import pod_requests, pod_scoring_requests, resident_scoring_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from fairway.cluster.counters import Counter, TermHolder
     from fairway.model import PodSpec
@@ -37,11 +39,13 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a pod holds a {type(value).__name__}, which has no encoding")
 
 
-OWN_PREFIX = "fairway.dev/"
 ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain, order="deterministic")
 
 
 DIGEST_BYTES = 32
+
+Extra = tuple[tuple[str, "Hashable"], ...]
+"""What plugins, by name, add to the key of a pod's class."""
 
 
 class ClassKey(NamedTuple):
@@ -99,6 +103,7 @@ class PodClass:
         "claims",
         "devices",
         "devices_problem",
+        "extra",
         "kept",
         "key",
         "label_set",
@@ -117,12 +122,21 @@ class PodClass:
         "terms",
     )
 
-    def __init__(self, pod: Pod, label_set: LabelSet, nodes: NodeTable, key: ClassKey) -> None:
+    def __init__(
+        self,
+        pod: Pod,
+        label_set: LabelSet,
+        annotations: Mapping[str, str],
+        nodes: NodeTable,
+        key: ClassKey,
+        extra: Extra = (),
+    ) -> None:
         self.pod = pod
         self.spec: PodSpec = pod.spec
         self.namespace = pod.metadata.namespace
         self.labels: Mapping[str, str] = pod.metadata.labels
-        self.annotations: Mapping[str, str] = shared_annotations(pod)
+        self.annotations = annotations  # those that somebody reads
+        self.extra: dict[str, Hashable] = dict(extra)  # by plugin: what its `class_key` said
         self.label_set = label_set
         self.priority = pod.priority
         self.requests: dict[str, int] = pod_requests(pod)  # cpu in thousandths
@@ -190,8 +204,9 @@ class PodClass:
 class PodClasses:
     """All classes that some pod or cache still refers to, and their label sets."""
 
-    def __init__(self, nodes: NodeTable) -> None:
+    def __init__(self, nodes: NodeTable, annotations: ReadAnnotations) -> None:
         self._nodes = nodes
+        self._annotations = annotations
         self._classes: weakref.WeakValueDictionary[ClassKey, PodClass] = weakref.WeakValueDictionary()
         self.label_sets: weakref.WeakValueDictionary[bytes, LabelSet] = weakref.WeakValueDictionary()
         self._free_ids: list[int] = []
@@ -206,9 +221,10 @@ class PodClasses:
         """The class of that key, if it is alive."""
         return self._classes.get(key)
 
-    def make(self, key: ClassKey, pod: Pod) -> PodClass:
+    def make(self, key: ClassKey, pod: Pod, extra: Extra = ()) -> PodClass:
         """A new class, under that key."""
-        made = PodClass(pod, self.label_set(pod.metadata.namespace, pod.metadata.labels), self._nodes, key)
+        label_set = self.label_set(pod.metadata.namespace, pod.metadata.labels)
+        made = PodClass(pod, label_set, self._annotations.of(pod), self._nodes, key, extra)
         self._classes[key] = made
         self.made += 1
         return made
@@ -224,23 +240,11 @@ class PodClasses:
         return found
 
 
-def shared_annotations(pod: Pod, bound: bool = False) -> Mapping[str, str]:
-    """The annotations that policies may look at; those under fairway.dev/ tell a simulation how the pod will live.
+def class_key(pod: Pod, annotations: ReadAnnotations, bound: bool, apart: bool = False, extra: Extra = ()) -> ClassKey:
+    """Equal for pods of one class.
 
-    Which devices a bound pod got is its own affair; of others it is a wish.
+    `bound` pods' own node does not count; `apart` makes the pod a class of its own; `extra` is what plugins add.
     """
-    annotations = pod.metadata.annotations
-    if not annotations:
-        return annotations
-    return {
-        key: value
-        for key, value in annotations.items()
-        if not key.startswith(OWN_PREFIX) and not (bound and key == GPU_INDEX)
-    }
-
-
-def class_key(pod: Pod, bound: bool, apart: bool = False) -> ClassKey:
-    """Equal for pods of one class. `bound` pods' own node does not count; `apart` makes the pod a class of its own."""
     meta, spec = pod.metadata, pod.spec
     if bound and spec.node_name:
         spec = msgspec.structs.replace(spec, node_name="")
@@ -265,7 +269,7 @@ def class_key(pod: Pod, bound: bool, apart: bool = False) -> ClassKey:
             [(c.type, c.status, c.reason) for c in status.conditions if c.type.startswith("PodResize")],
         )
     made_by = owner and (owner.api_version, owner.kind, owner.name)
-    parts = (spec, meta.labels, shared_annotations(pod, bound), made_by, own, resized)
+    parts = (spec, meta.labels, annotations.of(pod, bound), made_by, own, resized, extra)
     text = ENCODER.encode((meta.namespace, *parts))
     return ClassKey(hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest(), len(text))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster import Aspect, Cluster, Nodes, PodClass
+from fairway.cluster import WITH_ROWS, Aspect, Cluster, Nodes, PodClass
 from fairway.plugin import MAX_SCORE, Code, Locality, Plugin, Refusal, Restriction, Skip, overrides
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from fairway.cycle.diagnosis import Diagnosis
     from fairway.cycle.profile import Profile
 
-ROWS = Aspect.NODE | Aspect.PODS
 VERDICTS = (Skip, Refusal, Restriction)
 """What a pre-filter returns instead of a state, changing who takes part or where."""
 
@@ -78,7 +77,7 @@ class Answers:
         self._has_static_base = False  # is any of it other than 0?
         self._is_lazy = profile.sampler.strategy == "kube"  # is it only asked about some rows at times?
         self._asked = self.base  # (capacity,) where the journal of pods stood when a row was last asked about
-        self._versions: tuple[int, int, int] | None = None
+        self._versions: tuple[int, ...] | None = None
         self._node_position = self._pod_position = -1
         self.filters: list[Part] = []  # active ones, in the profile's order
         self.moving_filters: list[Part] = []  # those whose verdict changes as pods come and go
@@ -92,7 +91,9 @@ class Answers:
         self.score_problem = ""  # why nodes can not be told apart; matters only if there are several
         self.constant = 0  # what normalised plugins with nothing to tell apart add to every node
         self._wide_pre_filters = [
-            part for part in self.pre_filters if part.plugin.locality is Locality.CLUSTER and part.plugin.reads & ROWS
+            part
+            for part in self.pre_filters
+            if part.plugin.locality is Locality.CLUSTER and part.plugin.reads & WITH_ROWS
         ]
         self.pre_filter_refusal: tuple[str, Refusal] | None = None
         self.restriction: tuple[frozenset[str], tuple[str, ...]] | None = None
@@ -108,8 +109,7 @@ class Answers:
     def refresh(self, lazily: bool = False) -> None:
         """Look at what changed since the last time; lazily: but not at pods, for which see `catch_up`."""
         cluster = self.cluster
-        versions = cluster.versions
-        now = (versions.storage, versions.workloads, versions.namespaces)
+        now = cluster.versions.now
         if self._versions is None:
             self._rebuild(now)
             return
@@ -157,7 +157,7 @@ class Answers:
         if among is None:
             self._pod_position = journal.end
 
-    def _rebuild(self, versions: tuple[int, int, int]) -> None:
+    def _rebuild(self, versions: tuple[int, ...]) -> None:
         cluster = self.cluster
         capacity = cluster.nodes.capacity
         self._versions = versions
@@ -298,14 +298,11 @@ class Answers:
 
     # -- pre-filters -----------------------------------------------------------------------------------------------
 
-    def _pre_filter_again(self, now: tuple[int, int, int]) -> bool:
+    def _pre_filter_again(self, now: tuple[int, ...]) -> bool:
         """Objects without rows changed: ask the plugins that read them. True if any has something to say."""
         before, self._versions = self._versions, now
         assert before is not None
-        changed = Aspect(0)
-        for aspect, old, new in zip((Aspect.STORAGE, Aspect.WORKLOADS, Aspect.NAMESPACES), before, now, strict=True):
-            if old != new:
-                changed |= aspect
+        changed = self.cluster.versions.changed_since(before)
         for plugin in self.profile.plugins:
             part = self.parts[plugin]
             if not plugin.reads & changed:

@@ -14,7 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from fairway.plugin import MAX_SCORE, Hint, Plugin, PostFilterResult, Preparation, Refusal, Wait, Waiting
+from fairway.model import Pod
+from fairway.plugin import (
+    MAX_SCORE,
+    Hint,
+    Plugin,
+    PostFilterResult,
+    Preparation,
+    Refusal,
+    Relaxation,
+    Shortage,
+    Supply,
+    Wait,
+    Waiting,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +47,9 @@ def guard(plugin: Plugin) -> Plugin:
     if plugin.normalize not in NORMALIZATIONS:
         allowed = ", ".join(NORMALIZATIONS)
         raise PluginError(f"plugin {plugin.name}: normalize is {plugin.normalize!r}; allowed: {allowed}")
+    named = plugin.annotations
+    if named is not None and (isinstance(named, str) or not all(isinstance(name, str) for name in named)):
+        raise PluginError(f"plugin {plugin.name}: annotations is {named!r}; it has to be a tuple of names, or None")
     if not kind.__module__.startswith(BUILT_IN):
         plugin.__class__ = _guarded(kind)
     return plugin
@@ -56,12 +72,16 @@ def queue_order(plugin: Plugin) -> Callable[[Waiting], tuple[Any, ...]]:
 
 def _guarded(kind: type[Plugin]) -> type[Plugin]:
     """A subclass that wraps just the methods the plugin has itself, so that it still takes part where it did."""
-    own = {name: _wrapped(getattr(kind, name)) for name in METHODS if getattr(kind, name) is not getattr(Plugin, name)}
+    own = {
+        name: _wrapped(name, getattr(kind, name))
+        for name in METHODS
+        if getattr(kind, name) is not getattr(Plugin, name)
+    }
     return type(kind.__name__, (kind,), {"__module__": kind.__module__, "name": kind.name, **own})
 
 
-def _wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
-    check = CHECKS.get(method.__name__)
+def _wrapped(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    check = CHECKS.get(name)
 
     @wraps(method)
     def call(self: Plugin, *args: Any) -> Any:
@@ -70,7 +90,7 @@ def _wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
         except PluginError:
             raise
         except Exception as error:  # a user's code may fail in any way
-            words = f"plugin {self.name}: {method.__name__}() raised {type(error).__name__}: {error}"
+            words = f"plugin {self.name}: {name}() raised {type(error).__name__}: {error}"
             raise PluginError(words) from error
         return found if check is None else check(self, found, *args)
 
@@ -143,13 +163,68 @@ def _checked_answer(method: str, *allowed: type) -> Callable[..., Any]:
     return check
 
 
+def _checked_key(plugin: Plugin, found: Any, pod: Any) -> Any:
+    if not is_class_key(found):
+        raise PluginError(
+            f"plugin {plugin.name}: class_key() must return None, numbers, text, bytes, or tuples of these; "
+            f"it returned {_shortened(found)}"
+        )
+    return found
+
+
+def is_class_key(value: Any) -> bool:
+    """May it be part of the key of a pod's class?"""
+    if isinstance(value, tuple):
+        return all(map(is_class_key, value))
+    return value is None or isinstance(value, (bool, float, str, bytes)) or _is_whole(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and -(2**63) <= value < 2**64  # what an encoded key can hold
+
+
+def _checked_supply(plugin: Plugin, found: Any, nodes: Any, resource: str) -> Any:
+    columns = (np.asarray(found.capacity), np.asarray(found.used)) if isinstance(found, Supply) else ()
+    if not columns or any(column.shape != (len(nodes),) or column.dtype.kind not in "iu" for column in columns):
+        raise PluginError(
+            f"plugin {plugin.name}: supply() must return a Supply of two integer arrays with one entry per node, "
+            f"shape ({len(nodes)},); it returned {_shortened(found)}"
+        )
+    return Supply(*(column.astype(np.int64, copy=False) for column in columns))
+
+
+def _checked_funnel(plugin: Plugin, found: Any, pod: Any, nodes: Any, state: Any) -> Any:
+    words = list(found)
+    if len(words) not in (0, len(nodes)) or not all(isinstance(word, str) for word in words):
+        raise PluginError(
+            f"plugin {plugin.name}: funnel_words() must return a string for each node ({len(nodes)}), or none at all; "
+            f"it returned {_shortened(found)}"
+        )
+    return words
+
+
+def _checked_relaxations(plugin: Plugin, found: Any, *args: Any) -> Any:
+    try:
+        relaxations = list(found)
+    except Exception as error:  # a generator's mistakes show only now
+        words = f"plugin {plugin.name}: relax() raised {type(error).__name__}: {error}"
+        raise PluginError(words) from error
+    for relaxation in relaxations:
+        if not (isinstance(relaxation, Relaxation) and isinstance(relaxation.pod, Pod)):
+            raise PluginError(
+                f"plugin {plugin.name}: relax() must give Relaxations, each with words and a Pod; "
+                f"it gave {_shortened(relaxation)}"
+            )
+    return relaxations
+
+
 def _checked_hints(plugin: Plugin, found: Any) -> Any:
     if isinstance(found, (list, tuple)) and all(isinstance(hint, Hint) for hint in found):
         return found
     raise PluginError(f"plugin {plugin.name}: events() must return a list of Hints; it returned {_shortened(found)}")
 
 
-def _checked_key(plugin: Plugin, found: Any, waiting: Any) -> Any:
+def _checked_turn(plugin: Plugin, found: Any, waiting: Any) -> Any:
     """Keys are compared with each other, so they have to be of one make."""
     kinds = [_key_kind(part) for part in found] if isinstance(found, tuple) else [""]
     if not all(kinds):
@@ -181,7 +256,16 @@ def _checked_refusal(plugin: Plugin, method: str, refusal: Refusal) -> Refusal:
             f"plugin {plugin.name}: {method}() gave a Refusal whose reasons are {_shortened(refusal.reasons)}; "
             'they have to be a tuple of strings, as in Refusal(("node(s) were full",))'
         )
+    if not isinstance(refusal.shortages, tuple) or not all(map(_is_shortage, refusal.shortages)):
+        raise PluginError(
+            f"plugin {plugin.name}: {method}() gave a Refusal whose shortages are {_shortened(refusal.shortages)}; "
+            'they have to be a tuple of Shortages, each with a whole number, as in (Shortage("example.com/token", 3),)'
+        )
     return refusal
+
+
+def _is_shortage(value: Any) -> bool:
+    return isinstance(value, Shortage) and isinstance(value.resource, str) and isinstance(value.needed, int)
 
 
 def _shortened(value: Any) -> str:
@@ -191,12 +275,16 @@ def _shortened(value: Any) -> str:
 
 CHECKS: dict[str, Callable[..., Any]] = {
     "pre_enqueue": _checked_answer("pre_enqueue", Refusal, type(None)),
-    "queue_sort": _checked_key,
+    "queue_sort": _checked_turn,
     "events": _checked_hints,
+    "class_key": _checked_key,
     "pre_filter": _checked_prepared,
     "filter": _checked_mask,
     "explain": _checked_words,
     "post_filter": _checked_answer("post_filter", PostFilterResult),
+    "supply": _checked_supply,
+    "funnel_words": _checked_funnel,
+    "relax": _checked_relaxations,
     "score": _checked_scores,
     "normalize_scores": _checked_scores,
     "explain_score": _checked_lines,

@@ -167,9 +167,7 @@ def _moment(profile: Profile, pod: Pod) -> tuple[int, ...] | None:
     cluster = profile.cluster
     if not profile.remembers_failures or len(cluster.nominations) or pod.status.nominated_node_name:
         return None
-    versions = cluster.versions
-    ends = cluster.node_journal.end, cluster.pod_journal.end
-    return (*ends, versions.storage, versions.workloads, versions.namespaces)
+    return (cluster.node_journal.end, cluster.pod_journal.end, *cluster.versions.now)
 
 
 def _refuse_anew(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, verdict: Verdict | None) -> Decision:

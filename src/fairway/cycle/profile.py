@@ -106,6 +106,9 @@ class Profile:
             type(plugin).__module__.startswith(BUILT_IN) for plugin in self.post_filters
         )
         self._apart = any(plugin.per_pod for plugin in self.plugins)
+        self._dividers = [plugin for plugin in self.plugins if overrides(plugin, "class_key")]
+        for plugin in self.plugins:
+            cluster.read_annotations(plugin.annotations)
         self._caching = caching
         self.diagnoses = diagnoses
         self._answers = AnswerCache(self.plugins)
@@ -134,7 +137,8 @@ class Profile:
 
     def classify(self, pod: Pod) -> PodClass:
         """The class under which this profile remembers the pod."""
-        return self.cluster.classify(pod, apart=self._apart)
+        extra = tuple((plugin.name, plugin.class_key(pod)) for plugin in self._dividers) if self._dividers else ()
+        return self.cluster.classify(pod, apart=self._apart, extra=extra)
 
     def answers(self, pod_class: PodClass, lazily: bool = False) -> Answers:
         """What is known about a class, brought up to date; lazily: the caller sees to the rows it looks at."""
@@ -164,7 +168,7 @@ class Profile:
             return pod_cycle.decide(self, pod)
         except PluginError as error:
             self._answers.clear()  # whatever was half worked out
-            return Decision(pod, self.classify(pod), Outcome.ERROR, error=str(error))
+            return Decision(pod, self.cluster.classify(pod), Outcome.ERROR, error=str(error))
         except ExtenderError as error:
             return Decision(pod, self.classify(pod), Outcome.ERROR, error=str(error))  # ours is still good
 

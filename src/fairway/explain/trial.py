@@ -134,9 +134,9 @@ class Trial:
 
     def _state(self) -> tuple[int, ...]:
         """Equal as long as nothing in the cluster changes."""
-        cluster, versions = self.cluster, self.cluster.versions
+        cluster = self.cluster
         ends = (cluster.node_journal.end, cluster.pod_journal.end, cluster.nominations.version)
-        return (*ends, versions.storage, versions.workloads, versions.namespaces)
+        return (*ends, *cluster.versions.now)
 
     def _preempt(self, profile: Profile, decision: Decision, chosen: Candidate, verdict: Verdict) -> None:
         """Evict the victims, then try the node that was cleared."""

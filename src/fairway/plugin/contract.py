@@ -84,7 +84,8 @@ class Plugin:
         """What tells the pod from others of the same spec, if anything does: answers are shared among equals alone.
 
         Such as a digest of what its claim says, or a limit it was granted; made of None, numbers, text, bytes and
-        tuples. Asked before every attempt. Less is given up than with `per_pod`.
+        tuples. Asked before every attempt, so it may change; `filter` and the others find it as `pod.extra[self.name]`
+        (`pod.pod` is any pod of the class, and what was true of it may be so no more).
         """
         return None
 

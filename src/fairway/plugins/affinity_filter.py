@@ -17,7 +17,7 @@ from fairway.plugins.affinity_terms import Carried, is_meant, meant
 from fairway.plugins.topology_domains import DomainMask, Topologies
 
 if TYPE_CHECKING:
-    from fairway.cluster import Cluster, PodClass, Requirement, Rows
+    from fairway.cluster import Aspect, Cluster, PodClass, Requirement, Rows
 
 
 class Near(DomainMask):
@@ -131,7 +131,7 @@ class RequiredAffinity:
 
     def _versions_now(self) -> tuple[int, ...]:
         cluster = self._cluster
-        epochs = cluster.versions.namespaces, self._carried.epoch, cluster.nodes.labels.keys_version
+        epochs = cluster.versions.of(Aspect.NAMESPACES), self._carried.epoch, cluster.nodes.labels.keys_version
         return cluster.node_journal.end, *epochs
 
     def _still_stands(self) -> bool:

@@ -17,7 +17,7 @@ from fairway.plugins.affinity_terms import Carried, meant
 from fairway.plugins.topology_domains import DomainScores, Topologies
 
 if TYPE_CHECKING:
-    from fairway.cluster import Cluster, Counter, PodClass, Requirement, Rows, Term
+    from fairway.cluster import Aspect, Cluster, Counter, PodClass, Requirement, Rows, Term
 
 FULL = np.array(100.0)  # (): see fairway.cycle.answers on why it is an array
 
@@ -120,7 +120,12 @@ class PreferredAffinity:
     def _versions_now(self) -> tuple[int, ...]:
         cluster = self._cluster
         epochs = [each.carried.epoch for each in self._preferences]
-        return cluster.node_journal.end, cluster.versions.namespaces, cluster.nodes.labels.keys_version, *epochs
+        return (
+            cluster.node_journal.end,
+            cluster.versions.of(Aspect.NAMESPACES),
+            cluster.nodes.labels.keys_version,
+            *epochs,
+        )
 
     def _still_stands(self) -> bool:
         now = self._versions_now()

@@ -33,6 +33,7 @@ class BestFitArgs(PluginArgs, frozen=True, kw_only=True):
 class BestFit(Plugin):
     """The tightest node."""
 
+    annotations = ()
     Args = BestFitArgs
     args: BestFitArgs
     normalize = "own"

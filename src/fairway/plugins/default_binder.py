@@ -12,5 +12,6 @@ from fairway.plugin import Aspect, Plugin
 class DefaultBinder(Plugin):
     """Binds pods to nodes."""
 
+    annotations = ()
     reads = Aspect(0)
     acts = frozenset({"bind"})

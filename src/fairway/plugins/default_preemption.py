@@ -50,6 +50,7 @@ class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
 class DefaultPreemption(Plugin):
     """Runs when no node fits."""
 
+    annotations = ()
     Args = DefaultPreemptionArgs
     args: DefaultPreemptionArgs
     reads = Aspect(0)

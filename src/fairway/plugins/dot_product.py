@@ -46,6 +46,7 @@ class DotProductArgs(PluginArgs, frozen=True, kw_only=True):
 class DotProduct(Plugin):
     """The least aligned node."""
 
+    annotations = ()
     Args = DotProductArgs
     args: DotProductArgs
 

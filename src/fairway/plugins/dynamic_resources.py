@@ -58,6 +58,7 @@ class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
 class DynamicResources(Plugin):
     """Keeps the place and the words of the real one."""
 
+    annotations = ()
     Args = DynamicResourcesArgs
     reads = Aspect(0)
     acts = frozenset({"preEnqueue", "reserve", "preBind"})

@@ -82,6 +82,7 @@ class FGDArgs(PluginArgs, frozen=True, kw_only=True):
 class FGD(Plugin):
     """The least growth of fragmentation."""
 
+    annotations = ()
     Args = FGDArgs
     args: FGDArgs
 

@@ -25,6 +25,7 @@ class GpuClusteringArgs(PluginArgs, frozen=True, kw_only=True):
 class GpuClustering(Plugin):
     """Birds of a feather."""
 
+    annotations = ()
     Args = GpuClusteringArgs
     args: GpuClusteringArgs
 

@@ -19,6 +19,8 @@ IDLE_DEVICE = 50
 class GpuPacking(Plugin):
     """Fill what is open before opening more."""
 
+    annotations = ()
+
     def pre_score(self, pod: PodClass, nodes: Nodes) -> DeviceNeed | Skip:
         """Only pods that need devices are packed."""
         return SKIP if pod.devices is None else pod.devices

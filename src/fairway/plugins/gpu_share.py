@@ -48,6 +48,7 @@ class GpuShareArgs(PluginArgs, frozen=True, kw_only=True):
 class GpuShare(Plugin):
     """Room on devices."""
 
+    annotations = ()
     Args = GpuShareArgs
     args: GpuShareArgs
 

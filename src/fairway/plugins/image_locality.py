@@ -23,6 +23,7 @@ LARGEST_PER_CONTAINER = 1000 * MEBIBYTE
 class ImageLocality(Plugin):
     """Looks at all nodes: how widespread an image is counts."""
 
+    annotations = ()
     reads = Aspect.NODE
     locality = Locality.CLUSTER
 

@@ -81,6 +81,7 @@ class InterPodAffinityArgs(PluginArgs, frozen=True, kw_only=True):
 class InterPodAffinity(Plugin):
     """Affinity and anti-affinity between pods."""
 
+    annotations = ()
     Args = InterPodAffinityArgs
     args: InterPodAffinityArgs
     locality: ClassVar[Locality] = Locality.CLUSTER

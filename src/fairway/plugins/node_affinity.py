@@ -59,6 +59,7 @@ class Preferences(NamedTuple):
 class NodeAffinity(Plugin):
     """Matches nodes by label and name."""
 
+    annotations = ()
     Args = NodeAffinityArgs
     args: NodeAffinityArgs
     reads = Aspect.NODE

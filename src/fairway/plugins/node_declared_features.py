@@ -36,6 +36,7 @@ REFUSAL = Refusal(("node(s) didn't match Pod's required features",), Code.UNRESO
 class NodeDeclaredFeatures(Plugin):
     """Judges each distinct set of declared features once."""
 
+    annotations = ()
     reads = Aspect.NODE
 
     def pre_filter(self, pod: PodClass, nodes: Nodes) -> frozenset[str] | Skip:

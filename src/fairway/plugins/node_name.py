@@ -20,6 +20,7 @@ REFUSAL = Refusal(("node(s) didn't match the requested node name",), Code.UNRESO
 class NodeName(Plugin):
     """Refuses every node but the one in spec.nodeName."""
 
+    annotations = ()
     reads = Aspect.NODE
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:

@@ -41,6 +41,7 @@ REFUSAL = Refusal(("node(s) didn't have free ports for the requested pod ports",
 class NodePorts(Plugin):
     """Looks only at nodes on which one of the wanted ports is taken at all."""
 
+    annotations = ()
     reads = Aspect.PODS
 
     def pre_filter(self, pod: PodClass, nodes: Nodes) -> tuple[HostPort, ...] | Skip:

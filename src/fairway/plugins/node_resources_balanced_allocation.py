@@ -48,6 +48,7 @@ class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True)
 class NodeResourcesBalancedAllocation(Plugin):
     """Prefers nodes whose resources fill up evenly."""
 
+    annotations = ()
     Args = NodeResourcesBalancedAllocationArgs
     args: NodeResourcesBalancedAllocationArgs
 

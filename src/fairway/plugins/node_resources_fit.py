@@ -53,6 +53,7 @@ class Demand(NamedTuple):
 class NodeResourcesFit(Plugin):
     """Requests against allocatable."""
 
+    annotations = ()
     Args = NodeResourcesFitArgs
     args: NodeResourcesFitArgs
 

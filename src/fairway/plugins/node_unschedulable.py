@@ -39,6 +39,7 @@ REFUSAL = Refusal(("node(s) were unschedulable",), Code.UNRESOLVABLE)
 class NodeUnschedulable(Plugin):
     """Refuses nodes with spec.unschedulable."""
 
+    annotations = ()
     reads = Aspect.NODE
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:

@@ -53,6 +53,7 @@ class NewVolumes:
 class NodeVolumeLimits(Plugin):
     """Refuses nodes that can not attach the pod's volumes."""
 
+    annotations = ()
     reads = Aspect.NODE | Aspect.PODS | Aspect.STORAGE
 
     def pre_filter(self, pod: PodClass, nodes: Nodes) -> Any:

@@ -102,6 +102,7 @@ class PodTopologySpreadArgs(PluginArgs, frozen=True, kw_only=True):
 class PodTopologySpread(Plugin):
     """Spreads pods over the values of node labels."""
 
+    annotations = ()
     Args = PodTopologySpreadArgs
     args: PodTopologySpreadArgs
     locality: ClassVar[Locality] = Locality.CLUSTER
@@ -175,7 +176,7 @@ class PodTopologySpread(Plugin):
     def _kept(self, pod: PodClass) -> Kept:
         kept: Kept | None = pod.kept.get(self)
         if kept is not None and (
-            kept.workloads == self.cluster.versions.workloads or pod.spec.topology_spread_constraints
+            kept.workloads == self.cluster.versions.of(Aspect.WORKLOADS) or pod.spec.topology_spread_constraints
         ):
             return kept
         made = self._compile(pod)
@@ -186,7 +187,7 @@ class PodTopologySpread(Plugin):
         return made
 
     def _compile(self, pod: PodClass) -> Kept:
-        kept = Kept(self.cluster.versions.workloads)
+        kept = Kept(self.cluster.versions.of(Aspect.WORKLOADS))
         own = pod.spec.topology_spread_constraints
         shared = self._own_conditions(own, pod.labels) if own else None
         try:

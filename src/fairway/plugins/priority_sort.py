@@ -11,6 +11,7 @@ from fairway.plugin import Aspect, Plugin, Waiting
 class PrioritySort(Plugin):
     """Orders the active queue."""
 
+    annotations = ()
     reads = Aspect(0)
 
     def queue_sort(self, waiting: Waiting) -> tuple[int, float]:

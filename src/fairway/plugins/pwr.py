@@ -94,6 +94,7 @@ class PWRArgs(PluginArgs, frozen=True, kw_only=True):
 class PWR(Plugin):
     """The least growth of power."""
 
+    annotations = ()
     Args = PWRArgs
     args: PWRArgs
     normalize = "own"

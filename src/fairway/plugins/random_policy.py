@@ -28,6 +28,7 @@ class RandomArgs(PluginArgs, frozen=True, kw_only=True):
 class Random(Plugin):
     """100 for one node, 0 for the others."""
 
+    annotations = ()
     Args = RandomArgs
     args: RandomArgs
     locality = Locality.CLUSTER

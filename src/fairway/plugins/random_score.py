@@ -24,6 +24,7 @@ class RandomScoreArgs(PluginArgs, frozen=True, kw_only=True):
 class RandomScore(Plugin):
     """Uniform over 0 to 100."""
 
+    annotations = ()
     Args = RandomScoreArgs
     args: RandomScoreArgs
     reads = Aspect.NODE

@@ -14,6 +14,7 @@ from fairway.plugin import Action, Aspect, Change, ClusterEvent, Code, Hint, Plu
 class SchedulingGates(Plugin):
     """Keeps gated pods out of the active queue."""
 
+    annotations = ()
     reads = Aspect(0)
 
     def pre_enqueue(self, pod: Pod) -> Refusal | None:

@@ -40,6 +40,7 @@ REFUSAL = Refusal(("node(s) had untolerated taint(s)",), Code.UNRESOLVABLE)
 class TaintToleration(Plugin):
     """Judges each distinct set of taints once."""
 
+    annotations = ()
     reads = Aspect.NODE
     normalize = "reverse"
     refused_word = "tainted"

@@ -89,6 +89,7 @@ class Findings:
 class VolumeBinding(Plugin):
     """Refuses nodes that the pod's volumes can not reach; decides what unbound claims get."""
 
+    annotations = ()
     Args = VolumeBindingArgs
     reads = Aspect.NODE | Aspect.STORAGE
     acts = frozenset({"preScore", "score"})
@@ -102,7 +103,7 @@ class VolumeBinding(Plugin):
             if problem is not None:
                 return Refusal((problem,), Code.UNRESOLVABLE)
         found = self._sort_claims(pod)
-        pod.kept[self] = (self.cluster.versions.storage, found)
+        pod.kept[self] = (self.cluster.versions.of(Aspect.STORAGE), found)
         return found
 
     def filter(self, pod: PodClass, nodes: Nodes, state: PodClaims) -> NDArray[np.bool_]:
@@ -127,7 +128,7 @@ class VolumeBinding(Plugin):
         if not pod_class.claims:
             return None
         version, state = pod_class.kept.get(self, (-1, None))
-        if version != self.cluster.versions.storage:
+        if version != self.cluster.versions.of(Aspect.STORAGE):
             state = self.pre_filter(pod_class, Nodes(self.cluster))
         if not isinstance(state, PodClaims):
             return state if isinstance(state, Refusal) else None

@@ -61,6 +61,7 @@ class Wanted:
 class VolumeRestrictions(Plugin):
     """Refuses nodes where a disk is taken, and all nodes while a ReadWriteOncePod claim is."""
 
+    annotations = ()
     locality = Locality.CLUSTER
     reads = Aspect.PODS | Aspect.STORAGE
 

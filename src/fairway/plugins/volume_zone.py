@@ -58,6 +58,7 @@ class Topology(NamedTuple):
 class VolumeZone(Plugin):
     """Refuses nodes in another zone or region than a volume of the pod."""
 
+    annotations = ()
     reads = Aspect.NODE | Aspect.STORAGE
 
     def pre_filter(self, pod: PodClass, nodes: Nodes) -> Any:

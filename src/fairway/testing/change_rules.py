@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fairway.cluster import Aspect, Change, Cluster, Event, Nodes, Verb
+from fairway.cluster import ROWLESS, WITH_ROWS, Aspect, Change, Cluster, Event, Nodes, Verb
 from fairway.model import Node, Pod, object_name
 from fairway.plugin import Locality, Plugin, Refusal
 from fairway.testing.interview import Answers, Interview
@@ -107,7 +107,7 @@ class Memory:
             rows = set(cluster.nodes.row_of.values())
         self.touched = {cluster.nodes.names[row] for row in rows if cluster.nodes.alive[row]}
         affected = bool(plugin.reads & self.changed)
-        has_rows = not self.changed & ~(Aspect.NODE | Aspect.PODS)
+        has_rows = not self.changed & ~WITH_ROWS
         if not is_known or (affected and (plugin.locality is Locality.CLUSTER or not has_rows)):
             interview.prepare()
             self.answers = interview.answers()
@@ -139,7 +139,7 @@ class Memory:
             advice = f"It declares not to read that: add {missing} to `reads`."
         elif plugin.locality is Locality.CLUSTER:
             advice = STALE_NOTES
-        elif node and node not in self.touched and not self.changed & ~(Aspect.NODE | Aspect.PODS):
+        elif node and node not in self.touched and not self.changed & ~WITH_ROWS:
             advice = "That node did not change: declare locality = Locality.CLUSTER."
         else:
             advice = STALE_STATE
@@ -158,14 +158,8 @@ def first_difference(one: Answers, other: Answers) -> tuple[str, str, Any, Any]:
 
 
 def _versions(cluster: Cluster) -> dict[Aspect, int]:
-    versions = cluster.versions
-    return {
-        Aspect.NODE: cluster.node_journal.end,
-        Aspect.PODS: cluster.pod_journal.end,
-        Aspect.STORAGE: versions.storage,
-        Aspect.WORKLOADS: versions.workloads,
-        Aspect.NAMESPACES: versions.namespaces,
-    }
+    rowless = {aspect: cluster.versions.of(aspect) for aspect in ROWLESS}
+    return {Aspect.NODE: cluster.node_journal.end, Aspect.PODS: cluster.pod_journal.end, **rowless}
 
 
 def _check_hints(

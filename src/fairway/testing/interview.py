@@ -29,6 +29,13 @@ class Answers:
     scores: dict[str, int]  # raw
 
 
+def class_of(plugin: Plugin, pod: Pod, apart: bool = False) -> PodClass:
+    """The class of a pod as a profile with this plugin alone sees it."""
+    plugin.cluster.read_annotations(plugin.annotations)
+    extra = ((plugin.name, plugin.class_key(pod)),) if overrides(plugin, "class_key") else ()
+    return plugin.cluster.classify(pod, apart=apart or plugin.per_pod, extra=extra)
+
+
 class Interview:
     """Keeps what `pre_filter` and `pre_score` returned, as the cycle does."""
 
@@ -36,7 +43,7 @@ class Interview:
         self.plugin = plugin
         self.cluster = plugin.cluster
         self.pod = pod
-        self.pod_class = pod_class or self.cluster.classify(pod, apart=plugin.per_pod)
+        self.pod_class = pod_class or class_of(plugin, pod)
         self.stance: object = "filters"
         self.state: Any = None
         self.scoring: Any = None
@@ -49,11 +56,20 @@ class Interview:
         about = f"pod {self.pod.key}" + (f" and node {node}" if node else "")
         return AssertionError(f"{self.plugin.name}.{method} {problem} (for {about}). {advice}")
 
-    def _call(self, method: str, *arguments: Any) -> Any:
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Ask the plugin; whatever it raises is told."""
         try:
             return getattr(self.plugin, method)(*arguments)
         except Exception as error:
             advice = "It is asked about every pod and every row; rows of deleted nodes read as an empty node."
+            raise self.wrong(method, f"raised {type(error).__name__}: {error}", advice) from error
+
+    def listed(self, method: str, *arguments: Any) -> list[Any]:
+        """Ask for a list, or something that gives its items one by one."""
+        try:
+            return list(getattr(self.plugin, method)(*arguments))
+        except Exception as error:
+            advice = "It is asked about any pod that was refused; give nothing where there is nothing to say."
             raise self.wrong(method, f"raised {type(error).__name__}: {error}", advice) from error
 
     # -- filtering ---------------------------------------------------------------------------------------------------
@@ -71,7 +87,7 @@ class Interview:
 
     def prepare(self) -> None:
         """Ask `pre_filter`, and `pre_score` of a plugin that judges each node by itself."""
-        found = self._call("pre_filter", self.pod_class, Nodes(self.cluster))
+        found = self.call("pre_filter", self.pod_class, Nodes(self.cluster))
         self.stance, self.state = "filters", found
         if isinstance(found, Skip):
             self.stance = "skips"
@@ -85,12 +101,12 @@ class Interview:
                     "pre_filter", f"restricts the pod to a {kind}", "Return Restriction(frozenset(names))."
                 )
         if self.plugin.locality is Locality.NODE:
-            self.scoring = self._call("pre_score", self.pod_class, Nodes(self.cluster))
+            self.scoring = self.call("pre_score", self.pod_class, Nodes(self.cluster))
 
     def mask(self, rows: Row | None = None) -> NDArray[np.bool_]:
         """Ask `filter` about these rows, or about all."""
         nodes = Nodes(self.cluster, rows)
-        mask = self._call("filter", self.pod_class, nodes, self.state)
+        mask = self.call("filter", self.pod_class, nodes, self.state)
         self._check_array("filter", mask, len(nodes))
         if mask.dtype != np.bool_:
             advice = "Return booleans: True where the pod may run."
@@ -99,7 +115,7 @@ class Interview:
 
     def refusals(self, rows: Row) -> list[Refusal]:
         """Ask `explain` about rows that were refused."""
-        found = self._call("explain", self.pod_class, Nodes(self.cluster, rows), self.state)
+        found = self.call("explain", self.pod_class, Nodes(self.cluster, rows), self.state)
         if isinstance(found, Refusal):
             return [self._checked_refusal("explain", found)] * len(rows)
         names = Nodes(self.cluster, rows).names
@@ -136,10 +152,10 @@ class Interview:
         """Ask `score` about these rows, or about all; None where `pre_score` skips."""
         nodes = Nodes(self.cluster, rows)
         if self.plugin.locality is Locality.CLUSTER:
-            self.scoring = self._call("pre_score", self.pod_class, nodes)
+            self.scoring = self.call("pre_score", self.pod_class, nodes)
         if isinstance(self.scoring, Skip):
             return None
-        scores = self._call("score", self.pod_class, nodes, self.scoring)
+        scores = self.call("score", self.pod_class, nodes, self.scoring)
         self._check_array("score", scores, len(nodes))
         if scores.dtype.kind not in "iu":
             advice = "Return integers; round them as you see fit, then .astype(np.int64)."
@@ -154,7 +170,7 @@ class Interview:
             return raw
         if how == "own":
             nodes = Nodes(self.cluster, rows)
-            scores = self._call("normalize_scores", self.pod_class, nodes, self.scoring, raw.copy())
+            scores = self.call("normalize_scores", self.pod_class, nodes, self.scoring, raw.copy())
             self._check_array("normalize_scores", scores, len(rows))
             if scores.dtype.kind not in "iu":
                 advice = "Return integers, one for each of the nodes."

@@ -8,7 +8,7 @@ that need the cluster to change are in `fairway.testing.change_rules`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,14 +16,18 @@ import numpy as np
 
 from fairway.cluster import Aspect, Cluster, Event, Nodes, Verb
 from fairway.cluster.pod_class import ENCODER
+from fairway.config.plugin_args import decode_args
+from fairway.cycle.guard import is_class_key
 from fairway.model import Pod
-from fairway.plugin import MAX_SCORE, Hint, Locality, Plugin, Preparation, Refusal, Wait, overrides
+from fairway.model.device_need import GPU_COUNT, GPU_INDEX, GPU_MILLI, GPU_MODEL
+from fairway.plugin import MAX_SCORE, Hint, Locality, Plugin, Preparation, Problem, Refusal, Wait, overrides
 from fairway.plugin.extension_points import POINT_METHODS
 from fairway.testing.builders import node
 from fairway.testing.change_rules import check_memory, check_solitude, check_what_if, first_difference
 from fairway.testing.fingerprint import differences, fingerprint
-from fairway.testing.interview import Answers, Interview
+from fairway.testing.interview import Answers, Interview, class_of
 from fairway.testing.situations import Situation, situations
+from fairway.testing.word_rules import check_words
 
 __all__ = ["check_plugin"]
 
@@ -46,6 +50,8 @@ def check_plugin(
     kind = plugin if isinstance(plugin, type) else type(plugin)
     if isinstance(plugin, Plugin) and args is None:
         args = plugin.args
+    if args is None or isinstance(args, Mapping):
+        args = _decoded(kind, args)
 
     def make(cluster: Cluster) -> Plugin:
         return kind(cluster, args)
@@ -58,6 +64,18 @@ def check_plugin(
             check_what_if(make, _loaded(situation.objects), pod, situation.pods)
             check_memory(make, situation, pod, hints)
             check_solitude(make, situation, pod)
+
+
+def _decoded(kind: type[Plugin], args: Any) -> Any:
+    """The arguments as a configuration that holds them would give them to the plugin."""
+    if kind.Args is not None and not (isinstance(kind.Args, type) and issubclass(kind.Args, msgspec.Struct)):
+        raise AssertionError(f"{kind.name}.Args is {kind.Args!r}; it has to be a struct, such as a PluginArgs.")
+    problems: list[Problem] = []
+    decoded = decode_args(kind.name, kind.Args, args, "args", problems)
+    if problems:
+        told = "; ".join(f"{path}: {text}" for path, text in problems)
+        raise AssertionError(f"{kind.name} can not be told {args!r}: {told}. Pass args that its Args accept.")
+    return decoded
 
 
 def _loaded(objects: Sequence[Any]) -> Cluster:
@@ -80,6 +98,9 @@ def _check_declarations(plugin: Plugin) -> None:
             raise AssertionError(
                 f"{name}.{attribute} is {getattr(kind, attribute)!r}; it has to be a {expected.__name__}."
             )
+    named = kind.annotations
+    if named is not None and not (isinstance(named, tuple) and all(isinstance(word, str) for word in named)):
+        raise AssertionError(f"{name}.annotations is {named!r}; it has to be a tuple of names, or None for any.")
     if kind.normalize not in ("none", "default", "reverse", "own"):
         raise AssertionError(f"{name}.normalize is {kind.normalize!r}; it has to be none, default, reverse or own.")
     if overrides(plugin, "normalize_scores") != (kind.normalize == "own"):
@@ -94,11 +115,12 @@ def _check_declarations(plugin: Plugin) -> None:
 def _check_answers(make: Make, cluster: Cluster, pod: Pod, generator: np.random.Generator) -> None:
     """The rules about a cluster that stands still."""
     plugin = make(cluster)
-    cluster.classify(pod, apart=plugin.per_pod)
+    class_of(plugin, pod)
     before, text = fingerprint(cluster), ENCODER.encode(pod)
     interview = Interview(plugin, pod)
     answers = interview.answers()
     _check_pre_enqueue(interview)
+    _check_class_key(interview)
     _check_repeated(interview, answers, make)
     if interview.filters:
         _check_rows(interview, generator)
@@ -119,6 +141,13 @@ def _check_pre_enqueue(interview: Interview) -> None:
     if found is not None and not (isinstance(found, Refusal) and found.reasons):
         advice = "Return None, or a Refusal with a reason."
         raise interview.wrong("pre_enqueue", f"returned {found!r}", advice)
+
+
+def _check_class_key(interview: Interview) -> None:
+    key, again = (interview.call("class_key", interview.pod) for _ in range(2))
+    if not is_class_key(key) or key != again:
+        advice = "Return None, numbers, text, bytes, or tuples of these, the same for the same pod."
+        raise interview.wrong("class_key", f"returned {key!r} and then {again!r}", advice)
 
 
 def _check_repeated(interview: Interview, answers: Answers, make: Make) -> None:
@@ -163,6 +192,7 @@ def _check_refusals(interview: Interview) -> None:
     if not len(rows):
         return
     together = interview.refusals(rows)
+    check_words(interview, rows, together)
     for index, refusal in enumerate(together):
         alone = interview.refusals(rows[index : index + 1])[0]
         if alone != refusal:
@@ -206,11 +236,30 @@ def _check_sharing(interview: Interview, answers: Answers) -> None:
     meta = msgspec.structs.replace(pod.metadata, name=f"{pod.metadata.name}-twin", uid="twin", resource_version="7")
     status = msgspec.structs.replace(pod.status, nominated_node_name="", message="twin", phase="")
     twin = msgspec.structs.replace(pod, metadata=meta, status=status)
-    found = Interview(plugin, twin, interview.cluster.classify(twin, apart=True)).answers()
+    _check_twin(interview, answers, twin, "name, uid and status", "Declare per_pod = True, or do not look at them.")
+    if plugin.annotations is not None:
+        said = {key: "twin" for key in ("example.com/unread", *(pod.metadata.annotations)) if not _reads(plugin, key)}
+        meta = msgspec.structs.replace(pod.metadata, annotations={**pod.metadata.annotations, **said})
+        advice = "Name in `annotations` those that it reads, or None for any."
+        twin = msgspec.structs.replace(pod, metadata=meta)
+        _check_twin(interview, answers, twin, "annotations that it does not say it reads", advice)
+
+
+def _reads(plugin: Plugin, annotation: str) -> bool:
+    """Does it say so? What says which devices a pod needs is read by the cluster itself."""
+    named = (*(plugin.annotations or ()), GPU_COUNT, GPU_INDEX, GPU_MILLI, GPU_MODEL)
+    return any(annotation == name or (name.endswith("/") and annotation.startswith(name)) for name in named)
+
+
+def _check_twin(interview: Interview, answers: Answers, twin: Pod, what: str, advice: str) -> None:
+    plugin = interview.plugin
+    if plugin.class_key(twin) != plugin.class_key(interview.pod):
+        return  # it says itself that they are not alike
+    found = Interview(plugin, twin, class_of(plugin, twin, apart=True)).answers()
     if found != answers:
         method, node, was, now = first_difference(answers, found)
-        problem = f"says {was}, but {now} to a pod that differs in name, uid and status alone"
-        raise interview.wrong(method, problem, "Declare per_pod = True, or do not look at them.", node)
+        problem = f"says {was}, but {now} to a pod that differs in {what} alone"
+        raise interview.wrong(method, problem, advice, node)
 
 
 def _check_reservation(interview: Interview, answers: Answers) -> None:

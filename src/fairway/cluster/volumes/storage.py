@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from fairway.cluster.aspects import Aspect
 from fairway.cluster.events import Action, Change, ClusterEvent, Resource, Verb
 from fairway.cluster.pod_class import PodClass
 from fairway.cluster.volumes.volume_columns import VolumeColumns, volume_class
@@ -129,7 +130,7 @@ class Storage:
             self._write(self.volumes[name])
         for key in reservation.provisions:
             self._selected[key] = (uid, reservation.node)
-        self._cluster.versions.storage += 1
+        self._cluster.versions.bump(Aspect.STORAGE)
 
     def forget(self, uid: str) -> None:
         """Take back what `reserve` assumed for the pod; nothing happens if there is nothing."""
@@ -141,7 +142,7 @@ class Storage:
                 self._write(self.volumes[name])
         for key in reservation.provisions:
             self._selected.pop(key, None)
-        self._cluster.versions.storage += 1
+        self._cluster.versions.bump(Aspect.STORAGE)
 
     def selected_node(self, claim: PersistentVolumeClaim) -> str | None:
         """The node chosen for the volume that is to be made for this claim, if one was."""
