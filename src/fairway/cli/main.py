@@ -18,10 +18,10 @@ import click
 from fairway import __version__
 from fairway.cli.help_text import CONTEXT, ExamplesFirst
 from fairway.cli.output import say
+from fairway.exit_codes import FAILED, INTERRUPTED
 
 __all__ = ["CommandError", "fairway", "main"]
 
-FAILED, USAGE, NO, UNREACHABLE, INTERRUPTED = 1, 2, 3, 4, 130
 DEBUG: Final = "FAIRWAY_DEBUG"
 CANNOT_READ: Final = "cannot be read"
 CHECK_PATH: Final = "check the path and its permissions"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
+from fairway.exit_codes import FAILED
+
 __all__ = ["DecodeError", "Source", "UserError"]
 
 
@@ -47,8 +49,8 @@ class DecodeError(Exception):
 class UserError(Exception):
     """Something that the user can mend: what it is, and what would help; rooms above make their own of it."""
 
-    def __init__(self, what: str, hint: str = "", exit_code: int = 1) -> None:
-        """`exit_code` is that of a command that ends with it: 2 where the question itself makes no sense."""
+    def __init__(self, what: str, hint: str = "", exit_code: int = FAILED) -> None:
+        """`exit_code` is that of a command that ends with it: `USAGE` where the question itself makes no sense."""
         super().__init__(f"{what}; {hint}" if hint else what)
         self.what = what
         self.hint = hint
