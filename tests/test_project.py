@@ -22,6 +22,9 @@ PACKAGE = ROOT / "src" / "fairway"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
+# Modules that may be longer for now.
+LONG = {"cluster/cluster.py": 400, "cycle/answers.py": 360, "model/__init__.py": 400, "plugins/volume_binding.py": 370}
+
 each_module = pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 
 
@@ -60,7 +63,26 @@ def test_module_says_what_it_is_for(module: Path) -> None:
 
 @each_module
 def test_module_is_not_asking_to_be_two(module: Path) -> None:
-    assert len(module.read_text().splitlines()) <= 400
+    assert len(module.read_text().splitlines()) <= LONG.get(module.relative_to(PACKAGE).as_posix(), 350)
+
+
+def test_no_room_is_a_hallway() -> None:
+    sizes = {
+        folder.relative_to(PACKAGE).as_posix(): len(list(folder.glob("*.py"))) - 1
+        for folder in {module.parent for module in MODULES} - {PACKAGE}
+    }
+    assert {room: size for room, size in sizes.items() if size > 30 and room not in {"model", "plugins"}} == {}
+
+
+def test_chance_and_the_clock_come_through_doors() -> None:
+    exempt = [
+        pattern
+        for pattern, rules in PROJECT["tool"]["ruff"]["lint"]["per-file-ignores"].items()
+        if "TID251" in rules and pattern.startswith("src/")
+    ]
+    assert [pattern for pattern in exempt if "*" in pattern] == [], "name the modules that read the clock"
+    for pattern in exempt:
+        assert "import random" not in (ROOT / pattern).read_text()
 
 
 @each_module

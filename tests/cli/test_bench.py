@@ -2,16 +2,21 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from fairway.bench.measurement import Measurement, measure, median_of
 from fairway.bench.workloads import HOSTNAME, MIXES, ZONE, ZONES, make_workload
-from fairway.cli.bench import MIX_NAMES
+from fairway.cli.bench import MIX_NAMES, SAMPLINGS
 from fairway.cli.main import main
+from fairway.config.config_file import Sampling
 
 KEYS = {"pods_per_second", "p50_ms", "p99_ms", "max_ms", "peak_mib", "scheduled", "failed"}
+
+
+def test_every_way_of_sampling_can_be_measured() -> None:
+    assert get_args(Sampling) == SAMPLINGS
 
 
 @pytest.mark.parametrize("mix", MIXES)

@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
+from fairway.model.meta import EPOCH
+
 __all__ = ["MIXES", "ZONES", "Mix", "Workload", "bound_pods", "make_workload"]
 
 ZONES: Final = 10
@@ -66,7 +68,7 @@ def bound_pods(num_nodes: int, num_pods: int, mix: str, seed: int = 0) -> Iterat
         pod = make_pod(number, generator)
         pod["metadata"]["uid"] = f"bound-uid-{number}"
         pod["spec"]["nodeName"] = f"node-{number % num_nodes:05}"
-        pod["status"] = {"phase": "Running", "startTime": "2030-01-01T00:00:00Z"}
+        pod["status"] = {"phase": "Running", "startTime": EPOCH}
         yield msgspec.json.encode(pod)
 
 
@@ -122,7 +124,7 @@ def _pod(number: int, app: int, cpu: str = "100m", memory: str = "256Mi", **spec
             "name": f"pod-{number:06}",
             "namespace": "default",
             "uid": f"pod-uid-{number}",
-            "creationTimestamp": "2030-01-01T00:00:00Z",
+            "creationTimestamp": EPOCH,
             "labels": {"app": f"app-{app}"},
             "ownerReferences": [
                 {

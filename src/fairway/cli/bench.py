@@ -18,7 +18,7 @@ from fairway.cli.output import Column, emit, output_option, progress
 
 if TYPE_CHECKING:
     from fairway.bench.measurement import Measurement
-    from fairway.cycle import Sampling
+    from fairway.config.config_file import Sampling
 
 __all__ = ["bench"]
 
@@ -40,6 +40,8 @@ COLUMNS: Final = (
     Column("repeat", "RUNS", right=True, wide=True),
     Column("seed", "SEED", right=True, wide=True),
 )
+SAMPLINGS: Final = ("all", "kube", "two-choices")
+"""Those of `config_file.Sampling`, whose import would make --help wait; a test compares them."""
 MAX_NODES: Final = 1_000_000
 MAX_PODS: Final = 10_000_000
 """Beyond these a typing mistake is likelier than a wish; they would fill the memory before anything is measured."""
@@ -83,7 +85,7 @@ measured apart. NEW CLASS is a decision about a pod unlike any before it.
 @click.option("--mix", type=click.Choice(MIX_NAMES), default="plain", show_default=True, help="What the pods are like.")
 @click.option(
     "--sampling",
-    type=click.Choice(["all", "kube", "two-choices"]),
+    type=click.Choice(SAMPLINGS),
     default="all",
     show_default=True,
     help="Score all feasible nodes, as many as kube-scheduler would, or two drawn at random.",

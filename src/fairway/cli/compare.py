@@ -17,9 +17,10 @@ import click
 
 from fairway.cli.compare_options import change_options
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.main import NO, CommandError
+from fairway.cli.main import CommandError
 from fairway.cli.order_options import Wanted, is_order_scenario, order_options, refuse_order_options, refuse_others
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, paint, progress, say, word
+from fairway.exit_codes import NO
 
 if TYPE_CHECKING:
     from fairway.compare.gate import Gate

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.main import NO, CommandError
+from fairway.cli.main import CommandError
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress, say
+from fairway.exit_codes import NO
 
 if TYPE_CHECKING:
     from fairway.conformance.corpus import CaseLine

@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fairway.cli.main import NO
 from fairway.cli.output import Column, emit, is_structured, narrate, progress, say
+from fairway.exit_codes import NO
 from fairway.explain.controllers import MAX_PODS, Wanted
 from fairway.explain.funnel import Step, funnel_document, funnel_lines
 from fairway.explain.trial import Trial, Verdict

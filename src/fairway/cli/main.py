@@ -18,11 +18,11 @@ import click
 from fairway import __version__
 from fairway.cli.help_text import CONTEXT, ExamplesFirst
 from fairway.cli.output import say
+from fairway.exit_codes import FAILED, INTERRUPTED
 from fairway.words import excerpt
 
 __all__ = ["CommandError", "fairway", "main"]
 
-FAILED, USAGE, NO, UNREACHABLE, INTERRUPTED = 1, 2, 3, 4, 130
 DEBUG: Final = "FAIRWAY_DEBUG"
 LONGEST_LINE, MOST_LINES = 4000, 200
 """What is told of an error at most, whatever it quotes."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from fairway.cli.main import NO, CommandError
+from fairway.cli.main import CommandError
 from fairway.cli.output import Column, emit, is_structured, narrate, progress
+from fairway.exit_codes import NO
 from fairway.experiments.openb_check import Report, check, cost, plan
 from fairway.experiments.openb_data import OpenbData
 from fairway.experiments.openb_expected import read_expected

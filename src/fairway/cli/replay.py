@@ -12,8 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairway.cli.main import NO, CommandError
+from fairway.cli.main import CommandError
 from fairway.cli.output import Column, emit, is_structured, narrate, say, word
+from fairway.exit_codes import NO
 from fairway.words import count_text
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import click
 
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.plugin_options import allow_plugins_option
+from fairway.exit_codes import USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -120,9 +121,9 @@ def run(
             "--config and --scheduler-name were both given", "name the scheduler in the configuration's profile", 2
         )
     if extender is None and (options["client_ca_file"] or options["token_file"]):
-        raise CommandError("--client-ca-file and --token-file are for --extender", "leave them out", 2)
+        raise CommandError("--client-ca-file and --token-file are for --extender", "leave them out", USAGE)
     if options["anonymise"] and options["record"] is None:
-        raise CommandError("--anonymise is for --record", "name the run to write, or leave it out", 2)
+        raise CommandError("--anonymise is for --record", "name the run to write, or leave it out", USAGE)
     logs.set_up("json" if logging_format == "json" else "text", logging.DEBUG if verbosity else logging.INFO)
     elected = {
         name.removeprefix("leader_elect_") if name != "leader_elect" else name: value

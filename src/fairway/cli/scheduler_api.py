@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fairway.cli.main import NO, UNREACHABLE, CommandError
+from fairway.cli.main import CommandError
 from fairway.cli.output import Column, emit, is_structured, say
 from fairway.cli.run import live_errors
+from fairway.exit_codes import NO, UNREACHABLE
 from fairway.words import count_text, nodes_text, pods_text
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import click
 
 from fairway.cli.help_text import Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live
-from fairway.cli.main import FAILED, NO
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress, say, word
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
+from fairway.exit_codes import FAILED, NO
 
 if TYPE_CHECKING:
     from fairway.explain.trial import Trial, Verdict

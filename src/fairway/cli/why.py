@@ -17,10 +17,11 @@ import click
 
 from fairway.cli.help_text import Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
-from fairway.cli.main import FAILED, NO, USAGE, CommandError
+from fairway.cli.main import CommandError
 from fairway.cli.output import emit, is_structured, narrate, output_option, say, word
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
+from fairway.exit_codes import FAILED, NO, USAGE
 
 if TYPE_CHECKING:
     from fairway.explain.controllers import Wanted

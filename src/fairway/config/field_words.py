@@ -1,4 +1,8 @@
-"""What is allowed in a field, in words; for the messages of `fields`."""
+"""What is allowed in a field, and what was found there, in words.
+
+In: a type with what is annotated to it, or a value from a file. Out: words for the messages of `fields`, which calls
+this.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import datetime as dt
 import traceback
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,12 +24,11 @@ from fairway.conformance.difference import OTHER_ERRORS, Difference, differences
 from fairway.cycle import Decision, Hold, Inspection, Outcome, Preemption, Profile, Stop
 from fairway.cycle.placing import place_in_room, settle
 from fairway.model import Pod
+from fairway.model.meta import EPOCH
 from fairway.plugin import Code, Refusal
 from fairway.plugins.registry import REGISTRY
 
 __all__ = ["CaseResult", "Mismatch", "check_case", "check_line", "run_case"]
-
-EPOCH: Final = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 
 
 class Mismatch(NamedTuple):

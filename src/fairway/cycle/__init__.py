@@ -4,6 +4,7 @@
 pod from there to its node, `pod_cycle` that of one decision; `answers` caches what plugins say.
 """
 
+from fairway.config.config_file import Sampling
 from fairway.cycle.decision import Decision, Hold, Outcome, Preemption, Stop, cut_message
 from fairway.cycle.diagnosis import Diagnosis
 from fairway.cycle.extender import Extender, ExtenderError, Filtered, Victims
@@ -11,7 +12,7 @@ from fairway.cycle.guard import PluginError
 from fairway.cycle.inspection import Inspection
 from fairway.cycle.placing import Placement
 from fairway.cycle.profile import Profile
-from fairway.cycle.sampling import Sampling, TieBreak
+from fairway.cycle.sampling import TieBreak
 from fairway.cycle.timing import PluginTimer, PluginTimes, Spent
 
 __all__ = [

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fairway.cluster import Cluster, PodClass
+from fairway.config.config_file import Sampling
 from fairway.config.configuration import ProfileConfig
 from fairway.cycle import feasibility, inspection, pod_cycle
 from fairway.cycle.answer_cache import AnswerCache
@@ -22,7 +23,7 @@ from fairway.cycle.decision import Decision, Hold, Outcome, Stop
 from fairway.cycle.extender import EXTENDER, Extender, ExtenderError
 from fairway.cycle.guard import BUILT_IN, PluginError, guard
 from fairway.cycle.pre_bind import PreBind
-from fairway.cycle.sampling import Sampler, Sampling, TieBreak, TieBreaker
+from fairway.cycle.sampling import Sampler, TieBreak, TieBreaker
 from fairway.cycle.timing import PluginTimer, timed
 from fairway.model import Pod
 from fairway.plugin import Action, ClusterEvent, Code, Hint, Plugin, Refusal, Resource, overrides

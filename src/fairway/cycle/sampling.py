@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Cluster
+from fairway.config.config_file import Sampling
 
 if TYPE_CHECKING:
     from fairway.cycle.answers import Answers
 
-Sampling = Literal["all", "kube", "two-choices"]
 TieBreak = Literal["first", "listed", "random"]
 """`first`: by name. `listed`: whoever joined the cluster first."""
 

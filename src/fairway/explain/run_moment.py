@@ -16,9 +16,10 @@ import msgspec
 
 from fairway.model import ApiObject, CronJob, DaemonSet, Deployment, Job, Pod
 from fairway.model.disruption import PREEMPTED
+from fairway.model.meta import EPOCH
 from fairway.record import Run
 from fairway.record.schedulers import RecordedScheduler
-from fairway.record.snapshot import START, nodes_at, objects_at, pods_at
+from fairway.record.snapshot import nodes_at, objects_at, pods_at
 
 __all__ = ["Moment", "objects_seen"]
 
@@ -142,7 +143,7 @@ def _terminate(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
     for row in victims:
         pod = pods.get(row["uid"])
         if pod is not None:
-            gone = START + dt.timedelta(seconds=row["time"])
+            gone = EPOCH + dt.timedelta(seconds=row["time"])
             metadata = msgspec.structs.replace(pod.metadata, deletion_timestamp=gone)
             status = msgspec.structs.replace(pod.status, conditions=(*pod.status.conditions, PREEMPTED))
             pods[row["uid"]] = msgspec.structs.replace(pod, metadata=metadata, status=status)

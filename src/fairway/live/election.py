@@ -16,15 +16,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import random
 import socket
 import uuid
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import msgspec
+import numpy as np
 
 from fairway.config.config_file import LeaderElection as ElectionSettings
+from fairway.exit_codes import USAGE
 from fairway.live.api.api_server import ApiServer
 from fairway.live.api.clock import Clock, micro_time, rfc3339
 from fairway.live.api.connection import Answer
@@ -66,7 +67,7 @@ class Election(Protocol):
 class BadElectionSettings(LiveProblem):
     """Periods with which nobody could be sure of the lease."""
 
-    exit_code = 2
+    exit_code = USAGE
 
     def __init__(self, why: str) -> None:
         fix = "kube-scheduler's are: lease duration 15s, renew deadline 10s, retry period 2s"
@@ -85,7 +86,7 @@ class LeaderElection:
         identity: str = "",
         component: str = "default-scheduler",
         metrics: SchedulerMetrics | None = None,
-        jitter: Callable[[], float] = random.random,
+        jitter: Callable[[], float] | None = None,
     ) -> None:
         """`component` is who the events are from: the first profile's name."""
         if settings.lease_duration <= settings.renew_deadline:
@@ -99,7 +100,7 @@ class LeaderElection:
         self._clock = clock
         self._component = component
         self._metrics = metrics
-        self._jitter = jitter
+        self._jitter = jitter or np.random.default_rng().random  # candidates must not come at once
         self._lease: dict[str, Any] = {}  # as the server last gave it
         self._seen_at = 0.0  # when its record last changed, by our own clock
         self._certain_until = -float("inf")

@@ -23,6 +23,7 @@ from fairway.config import Configuration
 from fairway.config.configuration import decode_configuration, load_configuration
 from fairway.config.document import configuration_document
 from fairway.config.plugin_folders import FOLDERS
+from fairway.exit_codes import USAGE
 from fairway.live.api.certificates import serving_context
 from fairway.live.api.clock import Clock, SystemClock
 from fairway.live.api.connection import Connection
@@ -86,7 +87,7 @@ class RunOptions:
 class OpenToAll(LiveProblem):
     """Nobody would be asked who they are, on an address that others reach."""
 
-    exit_code = 2
+    exit_code = USAGE
 
     def __init__(self, address: str) -> None:
         super().__init__(

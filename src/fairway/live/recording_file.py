@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from fairway.config import Configuration
+from fairway.exit_codes import FAILED
 from fairway.live.api.clock import Clock
 from fairway.live.api.problems import LiveProblem
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
@@ -38,7 +39,7 @@ class FileSettings(NamedTuple):
 class BrokenRecording(LiveProblem):
     """The recording lacks something, or could not be written to its end."""
 
-    exit_code = 1
+    exit_code = FAILED
 
     def __init__(self, what: str, why: str) -> None:
         super().__init__(what, why, "make room there, or record somewhere else; nothing but the recording has suffered")

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
+from fairway.exit_codes import UNREACHABLE
 from fairway.live.api.problems import LiveProblem, status_message
 from fairway.model import DecodeError
 from fairway.model.nesting import check_nesting
@@ -31,7 +32,7 @@ MAX_BYTES = 64 << 20
 class SchedulerProblem(LiveProblem):
     """A scheduler that can not be asked, or does not answer."""
 
-    def __init__(self, what: str, why: str, fix: str, exit_code: int = 4) -> None:
+    def __init__(self, what: str, why: str, fix: str, exit_code: int = UNREACHABLE) -> None:
         super().__init__(what, why, fix)
         self.exit_code = exit_code
 

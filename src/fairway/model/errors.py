@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
+from fairway.exit_codes import FAILED
 from fairway.words import excerpt
 
 __all__ = ["DecodeError", "Source", "UserError"]
@@ -51,8 +52,8 @@ class DecodeError(Exception):
 class UserError(Exception):
     """Something that the user can mend: what it is, and what would help; rooms above make their own of it."""
 
-    def __init__(self, what: str, hint: str = "", exit_code: int = 1) -> None:
-        """`exit_code` is that of a command that ends with it: 2 where the question itself makes no sense."""
+    def __init__(self, what: str, hint: str = "", exit_code: int = FAILED) -> None:
+        """`exit_code` is that of a command that ends with it: `USAGE` where the question itself makes no sense."""
         self.what = "\n".join(map(excerpt, what.split("\n")))
         self.hint = excerpt(hint)
         super().__init__(f"{self.what}; {self.hint}" if hint else self.what)

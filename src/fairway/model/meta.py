@@ -9,11 +9,12 @@ collector: a cluster of 300,000 pods costs no collection time.
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
 __all__ = [
+    "EPOCH",
     "Int32",
     "Int64",
     "LabelSelector",
@@ -28,6 +29,9 @@ __all__ = [
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Time = Annotated[dt.datetime, msgspec.Meta(tz=True)]
+
+EPOCH: Final = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
+"""When time begins where nobody says which day it is: in simulations, in what is saved of them, in recorded cases."""
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):

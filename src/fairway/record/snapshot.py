@@ -14,13 +14,11 @@ import msgspec
 
 from fairway.model import ApiObject, Node, Pod, PodStatus
 from fairway.model.device_need import GPU_INDEX
+from fairway.model.meta import EPOCH
 from fairway.record.manifests import annotations_of, node_of, object_of, pod_of
 from fairway.record.run import Run
 
-__all__ = ["START", "nodes_at", "objects_at", "pod_at", "pods_at"]
-
-START = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
-"""The date a simulation's clock begins at."""
+__all__ = ["nodes_at", "objects_at", "pod_at", "pods_at"]
 
 
 def nodes_at(run: Run, at: float) -> list[Node]:
@@ -29,7 +27,7 @@ def nodes_at(run: Run, at: float) -> list[Node]:
     return [node_of(run, row["manifest"]) for row in there.select("manifest")]
 
 
-def pods_at(run: Run, at: float, start: dt.datetime = START) -> list[Pod]:
+def pods_at(run: Run, at: float, start: dt.datetime = EPOCH) -> list[Pod]:
     """The pods that were there, on their nodes or waiting; `start` is the date at 0 seconds."""
     there = run.pods.where("created_seconds <= ? AND (? < ended_seconds OR ended_seconds IS NULL)", at, at)
     numbers = {row["template_id"] for row in there.select("template_id")}
@@ -41,7 +39,7 @@ def pods_at(run: Run, at: float, start: dt.datetime = START) -> list[Pod]:
     return [pod_at(run, row, templates[row["template_id"]], at, start) for row in there.rows()]
 
 
-def pod_at(run: Run, row: Mapping[str, Any], template: Pod, at: float, start: dt.datetime = START) -> Pod:
+def pod_at(run: Run, row: Mapping[str, Any], template: Pod, at: float, start: dt.datetime = EPOCH) -> Pod:
     """A pod as it was at that time, from its row of `pods` and its row of `templates`."""
     is_bound = row["bound_seconds"] is not None and row["bound_seconds"] <= at
     is_started = row["started_seconds"] is not None and row["started_seconds"] <= at

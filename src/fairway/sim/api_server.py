@@ -17,10 +17,8 @@ import msgspec
 from fairway.cluster import Event, Verb
 from fairway.model import Pod, PodCondition
 from fairway.model.disruption import with_condition
+from fairway.model.meta import EPOCH
 from fairway.sim.timeline import Timeline
-
-EPOCH = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
-"""What the calendar says when a simulation begins."""
 
 Watcher = Callable[[Event], None]
 ADDED, MODIFIED, DELETED = Verb  # looking up a member of an enum is slow, and these are in the hot path

@@ -6,11 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from fairway.live.api.connection import Answer
 
-__all__ = ["ApiServer"]
+__all__ = ["MERGE_PATCH", "STRATEGIC_MERGE_PATCH", "ApiServer"]
+
+MERGE_PATCH: Final = "application/merge-patch+json"
+"""Lists are replaced (RFC 7386)."""
+STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
+"""Lists are merged by the keys of their entries, as conditions are by their type: Kubernetes' own."""
 
 
 class ApiServer(Protocol):

@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairway.exit_codes import FAILED, USAGE
 from fairway.live.api.problems import LiveProblem
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ MEMORY_FOLDERS = ("/dev/shm",) if not hasattr(os, "getuid") else ("/dev/shm", f"
 class BadCertificate(LiveProblem):
     """A certificate or key file that can not be used; or one without the other, which is a matter of usage."""
 
-    exit_code = 1
+    exit_code = FAILED
 
     def __init__(self, cert_file: str, key_file: str, why: str) -> None:
         if not (cert_file and key_file):
-            self.exit_code = 2
+            self.exit_code = USAGE
             why = "--tls-cert-file and --tls-private-key-file go together; only one of them was given"
         cert_file, key_file = cert_file or "(none)", key_file or "(none)"
         super().__init__(

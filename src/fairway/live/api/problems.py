@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from fairway.exit_codes import UNREACHABLE
 from fairway.model import DecodeError
 from fairway.model.nesting import check_nesting
 from fairway.words import excerpt
@@ -43,7 +44,7 @@ VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"
 class LiveProblem(Exception):  # noqa: N818 - it is shown to people as what it is
     """Something between us and the cluster; we can not go on. Its text has one line for each of the three."""
 
-    exit_code = 4
+    exit_code: int = UNREACHABLE
 
     def __init__(self, what: str, why: str, fix: str) -> None:
         self.what, self.why, self.fix = map(excerpt, (what, why, fix))  # they quote files and servers

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fairway.cluster import Cluster, Event
 from fairway.cycle import Profile
+from fairway.exit_codes import FAILED, USAGE
 from fairway.live.api.certificates import serving_context
 from fairway.live.api.clock import SystemClock
 from fairway.live.api.problems import LiveProblem
@@ -31,7 +32,7 @@ SHORTEST_TOKEN = 16
 class AddressProblem(LiveProblem):
     """An address that can not be listened on."""
 
-    exit_code = 2
+    exit_code = USAGE
 
     def __init__(
         self, address: str, why: str, fix: str = "write HOST:PORT, or :PORT for programs of this machine"
@@ -80,7 +81,7 @@ def callers_of(options: RunOptions, host: str) -> Callers:
 class UnusableFile(LiveProblem):
     """A file of the command line that can not be used."""
 
-    exit_code = 1
+    exit_code = FAILED
 
     def __init__(self, option: str, path: str, why: str) -> None:
         super().__init__(f"{option} {path} can not be used", why, "give another file")

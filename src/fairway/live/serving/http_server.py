@@ -20,6 +20,7 @@ import msgspec
 from aiohttp import web
 
 from fairway import __version__
+from fairway.exit_codes import FAILED
 from fairway.live.api.certificates import BadCertificate
 from fairway.live.api.clock import Clock, SystemClock
 from fairway.live.api.problems import LiveProblem
@@ -51,7 +52,7 @@ PLAIN = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, no-sto
 class AddressInUse(LiveProblem):
     """Somebody else listens there, or we may not."""
 
-    exit_code = 1
+    exit_code = FAILED
 
     def __init__(self, host: str, port: int, why: str) -> None:
         super().__init__(f"can not listen on {host}:{port}", why, "choose another --secure-port, or 0 for none")

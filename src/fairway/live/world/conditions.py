@@ -13,18 +13,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fairway.live.api.api_server import ApiServer
+from fairway.live.api.api_server import STRATEGIC_MERGE_PATCH, ApiServer
 from fairway.live.api.clock import Clock, rfc3339
 from fairway.live.api.problems import LiveProblem, status_message
 from fairway.live.watches.watched_kinds import pod_path
 from fairway.live.world.worker_pool import WorkerPool
 from fairway.model import Pod
 
-__all__ = ["MERGE_PATCH", "StatusWriter", "Wanted", "condition_patch", "status_patch"]
+__all__ = ["StatusWriter", "Wanted", "condition_patch", "status_patch"]
 
 logger = logging.getLogger(__name__)
 
-MERGE_PATCH = "application/strategic-merge-patch+json"
 RETRY_DELAYS = (0.013, 0.053, 0.27)  # client-go's retry.DefaultRetry, about
 NUM_WORKERS = 8
 
@@ -100,7 +99,7 @@ class StatusWriter:
         """Send it; returns for how long to wait before the next try, and why one is needed ("": it is not)."""
         try:
             answer = await self._api.request(
-                "PATCH", pod_path(pod, "status"), body=msgspec.json.encode(patch), content_type=MERGE_PATCH
+                "PATCH", pod_path(pod, "status"), body=msgspec.json.encode(patch), content_type=STRATEGIC_MERGE_PATCH
             )
         except LiveProblem as problem:
             return None, problem.why

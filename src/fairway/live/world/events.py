@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from fairway.cycle.decision import cut_message
-from fairway.live.api.api_server import ApiServer
+from fairway.live.api.api_server import STRATEGIC_MERGE_PATCH, ApiServer
 from fairway.live.api.clock import Clock, micro_time
 from fairway.live.api.connection import Answer
 from fairway.live.api.problems import LiveProblem, status_message
@@ -35,7 +35,6 @@ NUM_WORKERS = 4
 DEFERENCE_SECONDS = 0.1  # for so long an event gives way to bindings
 NUM_TRIES, RETRY_SECONDS = 12, 10.0
 SWEEP_SECONDS = 360.0
-MERGE_PATCH = "application/strategic-merge-patch+json"
 
 
 class Subject(NamedTuple):
@@ -187,7 +186,7 @@ class EventWriter:
         """Write the count; False if the event is no more."""
         body = {"series": {"count": told.count, "lastObservedTime": micro_time(told.last)}}
         told.written = told.count
-        answer = await self._request("PATCH", told.path, body, MERGE_PATCH)
+        answer = await self._request("PATCH", told.path, body, STRATEGIC_MERGE_PATCH)
         return answer is None or answer.status != 404
 
     async def _request(self, method: str, path: str, body: dict[str, Any], content_type: str) -> Answer | None:

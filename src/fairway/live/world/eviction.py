@@ -17,11 +17,11 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from fairway.live.api.api_server import ApiServer
+from fairway.live.api.api_server import STRATEGIC_MERGE_PATCH, ApiServer
 from fairway.live.api.clock import Clock
 from fairway.live.api.problems import LiveProblem, status_message
 from fairway.live.watches.watched_kinds import pod_path
-from fairway.live.world.conditions import MERGE_PATCH, condition_patch
+from fairway.live.world.conditions import condition_patch
 from fairway.live.world.events import EventWriter
 from fairway.model import Pod
 from fairway.model.disruption import PREEMPTED
@@ -176,7 +176,9 @@ class Evictor:
         if not status:
             return "", None
         body = msgspec.json.encode({"metadata": {"uid": victim.metadata.uid}, "status": status})
-        answer = await self._api.request("PATCH", pod_path(victim, "status"), body=body, content_type=MERGE_PATCH)
+        answer = await self._api.request(
+            "PATCH", pod_path(victim, "status"), body=body, content_type=STRATEGIC_MERGE_PATCH
+        )
         if answer.status == 200:
             return "", None
         if answer.status == 404:

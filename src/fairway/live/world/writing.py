@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
-from fairway.live.api.api_server import ApiServer
+from fairway.live.api.api_server import MERGE_PATCH, ApiServer
 from fairway.live.api.problems import LiveProblem, status_message
 from fairway.live.watches.object_store import version_number
 from fairway.model.writes import Create, Write, collection_path
 
 __all__ = ["WriteError", "send"]
-
-MERGE_PATCH = "application/merge-patch+json"
 
 
 class WriteError(Exception):

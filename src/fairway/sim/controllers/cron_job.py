@@ -15,8 +15,8 @@ from fairway.cluster import Event, Verb
 from fairway.model import CronJob, Job
 from fairway.model.cron import Schedule, parse_schedule, parse_zone
 from fairway.model.default_controllers import default_controller
+from fairway.model.meta import EPOCH
 from fairway.model.owned import cron_job_run
-from fairway.sim.api_server import EPOCH
 from fairway.sim.controllers.reconciler import Owned, Reconciler
 
 __all__ = ["CronJobController"]
