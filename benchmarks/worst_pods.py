@@ -3,9 +3,9 @@
 Nodes are made on a real API server; each scheduler binds a first pod and is then sent, kind after kind
 (tests/worst_pods.py), a few unlike pods that say as much of one thing as fits into an object, and right behind them an
 ordinary pod. Taken are the time from sending the ordinary pod's creation to seeing it bound, the most memory the
-scheduler ever had, and how long its /healthz took to answer meanwhile. Pods of a kind are deleted before the next. A wait
-that is short is taken three times, with other pods of the kind, and the shortest counts: API server, etcd and both
-schedulers share the machine's cores with whatever else runs there.
+scheduler ever had, and how long its /healthz took to answer meanwhile. Pods of a kind are deleted before the next. A
+wait that is short is taken three times, with other pods of the kind, and the shortest counts: API server, etcd and
+both schedulers share the machine's cores with whatever else runs there.
 
     python benchmarks/worst_pods.py                         everything, on 5,000 nodes
     python benchmarks/worst_pods.py --nodes 1000 labels     less of it
