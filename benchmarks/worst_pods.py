@@ -3,13 +3,15 @@
 Nodes are made on a real API server; each scheduler binds a first pod and is then sent, kind after kind
 (tests/worst_pods.py), a few unlike pods that say as much of one thing as fits into an object, and right behind them an
 ordinary pod. Taken are the time from sending the ordinary pod's creation to seeing it bound, the most memory the
-scheduler ever had, and how long its /healthz took to answer meanwhile. Pods of a kind are deleted before the next.
+scheduler ever had, and how long its /healthz took to answer meanwhile. Pods of a kind are deleted before the next. A
+wait that is short is taken three times, with other pods of the kind, and the shortest counts: API server, etcd and
+both schedulers share the machine's cores with whatever else runs there.
 
     python benchmarks/worst_pods.py                         everything, on 5,000 nodes
     python benchmarks/worst_pods.py --nodes 1000 labels     less of it
 
-Exit code 1 if Fairway takes more than twice kube-scheduler's memory, lets the next pod wait longer than kube-scheduler
-does in the middle over all kinds, or lets a probe wait for more than a second.
+Exit code 1 if Fairway takes more than twice kube-scheduler's memory, lets the next pod after any kind wait longer than
+kube-scheduler does (but for `ALLOWANCE_SECONDS`), or lets a probe wait for more than a second.
 """
 
 from __future__ import annotations
@@ -24,8 +26,6 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any, NamedTuple
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the control plane is the tests'
 
 from live import START, BoundPods, clear_pods, cluster, workload
@@ -35,6 +35,12 @@ from tests.kube.processes import Program, wait_until
 from tests.worst_pods import WORST
 
 PODS_OF_A_KIND = 3
+ROUNDS = 3
+SHORT_SECONDS = 2.0
+"""Waits below are taken again."""
+TAGS = "abcdefghi"  # for each pod of a kind one of its own
+ALLOWANCE_SECONDS = 0.1
+"""By so much the shortest of three waits of one scheduler differs from run to run on two shared cores."""
 MEMORY_RATIO = 2.0
 LONGEST_PROBE_SECONDS = 1.0
 PROBES_PER_SECOND = 20
@@ -47,7 +53,7 @@ class Cost(NamedTuple):
 
     start_mib: float
     peak_mib: float
-    delays: dict[str, float]  # by kind: seconds that the next pod waited
+    delays: dict[str, float]  # by kind: seconds that the next pod waited, the shortest of all rounds
     probe_seconds: float  # the longest
 
 
@@ -90,27 +96,35 @@ def measure(control_plane: ControlPlane, name: str, kinds: Sequence[str], ordina
     wait_until(lambda: f"first-{name}" in bound.times, "the first pod is bound", PATIENCE_SECONDS)
     start = scheduler.resident_bytes() / MIB
     probe = Probe(scheduler)
-    delays = {}
+    delays: dict[str, float] = {}
     for number, kind in enumerate(kinds):
-        for copy in range(PODS_OF_A_KIND):
-            api.create(named(WORST[kind]("abcdefgh"[copy]), f"worst-{number}-{copy}"))
-        next_name = f"next-{number}"
-        begun = perf_counter()
-        api.create(named(ordinary, next_name))
-        wait_until(lambda wanted=next_name: wanted in bound.times, "the next pod is bound", PATIENCE_SECONDS)  # type: ignore[misc]
-        delays[kind] = bound.times[next_name] - begun
+        waits: list[float] = []
+        while len(waits) < ROUNDS and (not waits or waits[0] < SHORT_SECONDS):
+            tags = TAGS[len(waits) * PODS_OF_A_KIND :][:PODS_OF_A_KIND]
+            waits.append(_wait(control_plane, bound, kind, tags, ordinary, f"{number}-{len(waits)}"))
+            clear_pods(control_plane)
+            sleep(0.5)
+        delays[kind] = min(waits)
         used = scheduler.peak_bytes() / MIB
-        print(
-            f"{name}: the next pod after {kind} waited {delays[kind]:.2f} s; memory at most {used:.0f} MiB", flush=True
-        )
-        clear_pods(control_plane)
-        sleep(0.5)
+        listed = ", ".join(f"{wait:.2f}" for wait in waits)
+        print(f"{name}: the next pod after {kind} waited {listed} s; memory at most {used:.0f} MiB", flush=True)
     probe.close()
     peak = scheduler.peak_bytes() / MIB
     bound.close()
     scheduler.stop()
     clear_pods(control_plane)
     return Cost(start, peak, delays, probe.longest)
+
+
+def _wait(control_plane: ControlPlane, bound: BoundPods, kind: str, tags: str, ordinary: Any, name: str) -> float:
+    """Seconds that an ordinary pod waits behind those of a kind."""
+    api = control_plane.api()
+    for tag in tags:
+        api.create(named(WORST[kind](tag), f"worst-{name}-{tag}"))
+    begun = perf_counter()
+    api.create(named(ordinary, f"next-{name}"))
+    wait_until(lambda: f"next-{name}" in bound.times, "the next pod is bound", PATIENCE_SECONDS)
+    return bound.times[f"next-{name}"] - begun
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -134,10 +148,10 @@ def main(arguments: Sequence[str]) -> int:
         words = f"memory {cost.start_mib:.0f} MiB, at most {cost.peak_mib:.0f} MiB"
         print(f"{name}: {words}; longest probe {1000 * cost.probe_seconds:.0f} ms")
     ratio = ours.peak_mib / theirs.peak_mib
-    middle = float(np.median([ours.delays[kind] / theirs.delays[kind] for kind in kinds]))
-    print(f"memory: {ratio:.2f} times kube-scheduler's, at most {MEMORY_RATIO:g}; delay: {middle:.2f} times, at most 1")
-    is_slow = middle > 1 or ours.probe_seconds > LONGEST_PROBE_SECONDS
-    return 1 if ratio > MEMORY_RATIO or is_slow else 0
+    print(f"memory: {ratio:.2f} times kube-scheduler's, at most {MEMORY_RATIO:g}")
+    slow = [kind for kind in kinds if ours.delays[kind] > theirs.delays[kind] + ALLOWANCE_SECONDS]
+    print(f"longer waits than with kube-scheduler: after {', '.join(slow) or 'none'}")
+    return 1 if ratio > MEMORY_RATIO or slow or ours.probe_seconds > LONGEST_PROBE_SECONDS else 0
 
 
 if __name__ == "__main__":

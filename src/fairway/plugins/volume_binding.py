@@ -40,8 +40,9 @@ from fairway.plugins.fewer_volumes import fewer_volumes
 from fairway.plugins.unprepared import Unprepared
 from fairway.plugins.volume_binding_args import VolumeBindingArgs
 from fairway.plugins.volume_hints import MIGRATED_PLUGINS_ANNOTATION, VOLUME_HINTS
-from fairway.plugins.volume_matching import NO_VOLUME, allowed_mask, capacity_mask, match_claims
+from fairway.plugins.volume_matching import allowed_mask, capacity_mask, match_claims
 from fairway.plugins.volume_preparation import BIND_COMPLETED_ANNOTATION, prepare_volumes
+from fairway.plugins.volume_stock import NO_VOLUME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,7 +84,7 @@ class Findings:
 
     conflicts: NDArray[np.uint8]  # (num_rows,) bits, one for each of REASONS
     problems: dict[int, str]  # by position among the rows: what is broken there
-    slots: NDArray[np.intp]  # (num_unbound, num_rows) volumes for the unbound claims, NO_VOLUME: make one
+    slots: Sequence[NDArray[np.intp]]  # by unbound claim its volume on each row, NO_VOLUME: make one
 
 
 class VolumeBinding(Plugin):
@@ -137,7 +138,8 @@ class VolumeBinding(Plugin):
         storage = self.cluster.storage
         bindings = []
         provisions = [claim.key for claim, _ in state.selected]
-        for claim, (slot,) in zip(state.unbound, slots.tolist(), strict=True):
+        for claim, found in zip(state.unbound, slots, strict=True):
+            slot = int(found[0])
             volume = None if slot == NO_VOLUME else storage.by_class[claim_class(claim)].volumes[slot]
             if volume is None:
                 provisions.append(claim.key)
@@ -238,7 +240,7 @@ class VolumeBinding(Plugin):
         conflicts = np.zeros(len(nodes), np.uint8)
         problems: dict[int, str] = {}
         self._look_for_bound(nodes, claims, conflicts, problems)
-        slots = np.full((len(claims.unbound), len(nodes)), NO_VOLUME, np.intp)
+        slots = [np.full(len(nodes), NO_VOLUME, np.intp)] * len(claims.unbound)
         if claims.selected or claims.unbound:
             open_rows = np.ones(len(nodes), bool)
             for node in {node for _, node in claims.selected}:
@@ -274,7 +276,7 @@ class VolumeBinding(Plugin):
         self,
         nodes: Nodes,
         claims: PodClaims,
-        slots: NDArray[np.intp],
+        slots: Sequence[NDArray[np.intp]],
         open_rows: NDArray[np.bool_],
         conflicts: NDArray[np.uint8],
     ) -> None:

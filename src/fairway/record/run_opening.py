@@ -2,8 +2,8 @@
 
 In: a path. Out: a DuckDB connection and the run's `meta`, or a `RecordError` that says what is wrong with the file.
 Runs are shared, so a file may be anybody's: it is opened read-only by a DuckDB that reaches no other file, no network
-and no extension and whose settings are locked, and looked through (`run_catalog`, `run_contents`) before it is used.
-Called by `Run`, and by `run_file` before a run is replaced.
+and no extension and whose settings are locked, and looked through (`run_catalog`, `run_contents`, `run_references`)
+before it is used. Called by `Run`, and by `run_file` before a run is replaced.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from fairway.model.nesting import check_nesting
 from fairway.record.errors import RecordError
 from fairway.record.run_catalog import LATER_TABLES, amount_columns, check_objects, check_tables, table_names
 from fairway.record.run_contents import check_contents, check_meta_size
+from fairway.record.run_references import check_references
 from fairway.record.schema import SCHEMA_VERSION, TABLES
 
 __all__ = ["OpenRun", "is_locked", "open_run_file"]
@@ -147,6 +148,7 @@ def _examine(connection: duckdb.DuckDBPyConnection, path: Path) -> OpenRun:
     _check_whole(cursor, path)
     resources = amount_columns(cursor, path, database)
     check_contents(cursor, path, names, list(resources.values()))
+    check_references(cursor, path, names, meta)
     return OpenRun(connection, meta, resources, missing)
 
 

@@ -1,0 +1,76 @@
+"""Whether the tables of a run agree on who is who.
+
+In: an open file whose tables and rows are those of a run. Out: nothing, or a `RecordError` that names table and value.
+Nodes and pods have a number and a name, and tables refer to them by both: from a file in which somebody renamed a node
+in one table, or that was put together from two, answers would be wrong. Numbers and names may not contradict each other
+in any run; in one that is complete and lacks no rows, every node and pod that is referred to is there. Called by
+`run_opening`, once, before anything is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from fairway.record.errors import RecordError, quoted
+
+__all__ = ["check_references"]
+
+NUMBERED: Final = (("pods", "node", "nodes"), ("occupancy", "node", "nodes"), ("occupancy", "pod", "pods"))
+"""Table, what it refers to by number (`node_id`) and name, and the table of these."""
+
+NAMED: Final = (
+    ("decisions", "node"),
+    ("decisions", "nominated_node"),
+    ("scores", "node"),
+    ("preemptions", "node"),
+)
+"""Tables that refer to nodes by name alone, and the column."""
+
+PLAIN_NAME: Final = "[A-Za-z0-9._-]+"
+"""Names that JSON has as they are."""
+
+
+def check_references(cursor: duckdb.DuckDBPyConnection, path: Path, names: set[str], meta: Mapping[str, Any]) -> None:
+    """Look for what can not be."""
+    is_whole = meta.get("complete") is True
+    if is_whole and "gaps" in names:
+        is_whole = cursor.execute("SELECT count(*) FROM gaps").fetchone() == (0,)
+    for query, words in _questions(names, is_whole):
+        row = cursor.execute(query).fetchone()
+        if row is not None:
+            raise RecordError(f"{path} is damaged: {words.format(*map(quoted, row))}")
+
+
+def _questions(names: set[str], is_whole: bool) -> Iterator[tuple[str, str]]:
+    """What finds a row that can not be, and what to say of it."""
+    yield (
+        f"SELECT node FROM nodes WHERE regexp_full_match(node, '{PLAIN_NAME}')"
+        """ AND NOT contains(manifest, concat('"name":"', node, '"')) LIMIT 1""",
+        "its table nodes has the node {0} with the manifest of another",
+    )
+    for table, what, among in NUMBERED:
+        if table not in names:
+            continue
+        number = f"{what}_id"
+        same = f"FROM {table} one JOIN (SELECT DISTINCT {number}, {what} FROM {among}) two USING ({number})"
+        yield (
+            f"SELECT one.{what}, one.{number}, two.{what} {same} WHERE one.{what} <> two.{what} LIMIT 1",
+            f"its table {table} has the {what} {{0}} as number {{1}}, which its table {among} calls {{2}}",
+        )
+        if is_whole:
+            yield (
+                f"SELECT {what}, {number} FROM {table} ANTI JOIN {among} USING ({number})"
+                f" WHERE {number} IS NOT NULL LIMIT 1",
+                f"its table {table} has the {what} {{0}} as number {{1}}, which its table {among} does not have",
+            )
+    for table, column in NAMED if is_whole else ():
+        if table in names:
+            yield (
+                f"SELECT {column} FROM {table} WHERE {column} <> ''"
+                f" AND {column} NOT IN (SELECT node FROM nodes) LIMIT 1",
+                f"its table {table} has the node {{0}} in the column {column}, which its table nodes does not have",
+            )
