@@ -21,7 +21,7 @@ from fairway.live.serving.front_door import DoorLimits
 from fairway.model.nesting import MAX_DEPTH
 from fairway.plugin import Plugin
 from fairway.plugins.registry import REGISTRY
-from fairway.trace.text_file import EXPANDED_BYTES
+from fairway.model.text_file import EXPANDED_BYTES
 from tests.deploy.chart import MANIFESTS, ROOT, render
 
 LIVE, DEPLOYING = ROOT / "docs" / "live.md", ROOT / "docs" / "deploying.md"

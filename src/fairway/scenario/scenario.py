@@ -41,7 +41,7 @@ from fairway.sim.controllers import ControllerSettings
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.simulation import Fault, Plan, SchedulerPlan
 from fairway.trace import Workload
-from fairway.trace.text_file import Progress
+from fairway.model.text_file import Progress
 
 __all__ = [
     "Scenario",

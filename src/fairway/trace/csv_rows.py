@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from fairway.model import DecodeError
 from fairway.trace.problems import Problems
-from fairway.trace.text_file import Progress, read_lines
+from fairway.model.text_file import Progress, read_lines
 
 __all__ = ["Row", "read_rows", "whole_number"]
 

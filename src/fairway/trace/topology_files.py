@@ -25,7 +25,7 @@ from fairway.model.nesting import check_nesting
 from fairway.model.yaml_text import read_yaml
 from fairway.own_file import check_own, replacing
 from fairway.trace.manifest_objects import SUFFIXES
-from fairway.trace.text_file import Progress, read_bytes
+from fairway.model.text_file import Progress, read_bytes
 from fairway.trace.topology import RACK, Place, places
 from fairway.words import visible
 
