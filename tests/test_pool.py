@@ -14,7 +14,7 @@ from fairway.pool import ProcessKilledError, Standings, num_cpus, report, run_al
 
 
 def doubled(number: int) -> int:
-    report(1.0, float(number), 0.0)
+    report(1.0, float(number), 0.0, 5.0)
     return 2 * number
 
 
@@ -63,7 +63,7 @@ def test_a_process_that_is_killed_is_said() -> None:
 def test_whoever_watches_sees_how_far_each_piece_is(num_processes: int) -> None:
     seen: list[Standings] = []
     list(run_all(doubled, range(4), num_processes, seen.append))
-    assert [tuple(standing) for standing in seen[-1]] == [(1.0, float(number), 0.0) for number in range(4)]
+    assert [tuple(standing) for standing in seen[-1]] == [(1.0, float(number), 0.0, 5.0) for number in range(4)]
 
 
 def test_nobody_need_watch() -> None:

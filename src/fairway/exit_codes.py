@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["FAILED", "INTERRUPTED", "NO", "UNREACHABLE", "USAGE"]
+__all__ = ["CLOSED_PIPE", "FAILED", "INTERRUPTED", "NO", "UNREACHABLE", "USAGE"]
 
 FAILED: Final = 1
 """It could not be done: a file that cannot be read, a full disk."""
@@ -20,3 +20,5 @@ UNREACHABLE: Final = 4
 """The API server, or a running scheduler, could not be reached or refused."""
 INTERRUPTED: Final = 130
 """Ctrl-C, as shells count it."""
+CLOSED_PIPE: Final = 141
+"""Whoever read the output has stopped reading (`| head`), as shells count it."""

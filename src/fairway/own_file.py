@@ -52,28 +52,30 @@ def why_refused(error: Exception) -> str:
     return text
 
 
-def check_own(path: Path, what: str, is_ours: Recognise) -> None:
-    """Raise unless this file may be written: it takes the place of an earlier one of ours, or of nothing."""
+def check_own(path: Path, what: str, is_ours: Recognise, kind: type[CannotWriteError] = CannotWriteError) -> None:
+    """Raise a `kind` unless this file may be written: it takes the place of an earlier one of ours, or of nothing."""
     if not path.parent.is_dir():
-        raise CannotWriteError(f"cannot write {path}: there is no directory {path.parent}")
+        raise kind(f"cannot write {path}: there is no directory {path.parent}")
     if path.is_dir():
-        raise CannotWriteError(f"cannot write {path}: it is a directory; {what} is one file")
+        raise kind(f"cannot write {path}: it is a directory; {what} is one file")
     if not path.exists():
         return
     if not path.is_file():
-        raise CannotWriteError(f"cannot write {path}: it is not a regular file")
+        raise kind(f"cannot write {path}: it is not a regular file")
     try:
         is_free = path.stat().st_size == 0 or is_ours(path)
     except OSError as error:
-        raise CannotWriteError(f"cannot write {path}: what is there can not be read: {error.strerror}") from error
+        raise kind(f"cannot write {path}: what is there can not be read: {error.strerror}") from error
     if not is_free:
-        raise CannotWriteError(f"{path} is there already, and not {what} that Fairway wrote; it is left as it is")
+        raise kind(f"{path} is there already, and not {what} that Fairway wrote; it is left as it is")
 
 
 @contextlib.contextmanager
-def replacing(path: Path, what: str, is_ours: Recognise) -> Iterator[Path]:
+def replacing(
+    path: Path, what: str, is_ours: Recognise, kind: type[CannotWriteError] = CannotWriteError
+) -> Iterator[Path]:
     """A new, empty file beside `path` to write to, by whatever means; it gets the name when the block ends well."""
-    check_own(path, what, is_ours)
+    check_own(path, what, is_ours, kind)
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         try:
@@ -88,7 +90,7 @@ def replacing(path: Path, what: str, is_ours: Recognise) -> Iterator[Path]:
     except OSError as error:
         if error.filename is not None and not _is_of(error.filename, path, beside):
             raise  # about a file that is read, not about this one
-        raise CannotWriteError(f"cannot write {path}: {why_refused(error)}") from error
+        raise kind(f"cannot write {path}: {why_refused(error)}") from error
 
 
 def _is_of(filename: object, *paths: Path) -> bool:

@@ -2,13 +2,15 @@
 
 In: a function that can be imported, what to call it with, and how many processes. Out: each piece's number and result,
 as they come. While a piece is worked on, it may say how far it is (`report`), and whoever watches is shown how far all
-are. The first failure, or an interrupt, ends the others at once and without a word from them: the one that started them
-speaks. One process, or one piece, is worked on here. A pool of another kind (other machines) would take the place of
-`_run_apart` and keep this contract. Called by the commands `sim`, `compare` and `conformance`.
+are. The first failure, or an interrupt, ends the others without a word from them: each piece hears of it as an
+interrupt, closes what it writes, and is waited for; the one that started them speaks. One process, or one piece, is
+worked on here. A pool of another kind (other machines) would take the place of `_run_apart` and keep this contract.
+Called by the commands `sim`, `compare` and `conformance`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -24,7 +26,9 @@ R = TypeVar("R")
 
 AHEAD: Final = 2  # pieces that wait for each process, so that none is idle
 LOOK_EVERY: Final = 0.2  # seconds between two looks at what the processes have done
-NUM_NUMBERS: Final = 3  # by which a piece says how far it is
+CLOSING: Final = 60.0  # seconds that processes have to close what they write when all is to end
+INTERRUPTED: Final = 130  # the exit code of a process that was
+NUM_NUMBERS: Final = 4  # by which a piece says how far it is
 
 Standings = Sequence[tuple[float, ...]]
 Watch = Callable[[Standings], None]
@@ -82,7 +86,8 @@ def _run_apart(
         while True:
             while len(running) < AHEAD * num_processes and (numbered := next(todo, None)) is not None:
                 number, piece = numbered
-                running[pool.submit(_work_apart, work, number, piece)] = number
+                with _undisturbed():  # processes are started here; an interrupt waits until they can take it
+                    running[pool.submit(_work_apart, work, number, piece)] = number
             if not running:
                 break
             done = wait(running, LOOK_EVERY if watch is not None else None, FIRST_COMPLETED).done
@@ -96,8 +101,31 @@ def _run_apart(
     finally:
         pool.shutdown(wait=is_finished, cancel_futures=True)
         if not is_finished:  # a failure or an interrupt: nobody wants what the others are still doing
-            for child in set(multiprocessing.active_children()) - others_children:
-                child.terminate()
+            _end(set(multiprocessing.active_children()) - others_children)
+
+
+def _end(children: set[Any]) -> None:
+    """Ask them to end, and wait until they have closed what they were writing; a second interrupt does not wait."""
+    try:
+        for child in children:
+            child.terminate()
+        for child in children:
+            child.join(CLOSING)
+    finally:
+        for child in children:
+            child.kill()
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # -- in the process that works -----------------------------------------------------------------------------------------
@@ -105,18 +133,44 @@ def _run_apart(
 _board: Any = None
 _number = 0
 _watch: Watch | None = None
+_is_working = False
+_is_ending = False
 
 
 def _begin_process(board: Any) -> None:
-    """An interrupt ends the process without a word; the one that started it speaks."""
+    """From now on an interrupt ends the process, without a word; the one that started it speaks."""
     _begin_piece(board, 0, None)
+    signal.signal(signal.SIGTERM, _interrupted)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # in the background of a script nobody interrupts
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, _interrupted)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def _interrupted(number: int, frame: object) -> None:
+    """The piece hears of it once, and has time to close what it writes; who has none goes at once."""
+    global _is_ending  # noqa: PLW0603 - the process's own
+    if _is_ending:
+        return
+    _is_ending = True
+    if not _is_working:
+        os._exit(INTERRUPTED)
+    raise KeyboardInterrupt
 
 
 def _work_apart(work: Callable[[T], R], number: int, piece: T) -> R:
+    global _is_working  # noqa: PLW0603 - the process's own
     _begin_piece(_board, number, None)
-    return work(piece)
+    try:
+        _is_working = True
+        result = work(piece)
+        _is_working = False
+    except BaseException:
+        if _is_ending:
+            os._exit(INTERRUPTED)  # not back to the queue: the lock of it may belong to one that is gone
+        _is_working = False
+        raise
+    return result
 
 
 def _begin_piece(board: Any, number: int, watch: Watch | None) -> None:

@@ -183,4 +183,27 @@ def test_nobody_reading_is_no_reason_to_complain() -> None:
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert done.stderr == ""
-    assert done.returncode == 1
+    assert done.returncode == 141  # as of a program that the signal ends, which is no failure
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "csv", "name"])
+def test_a_pipe_that_is_closed_on_the_way_is_no_failure(tmp_path: Path, output: str) -> None:
+    nodes = "---\n".join(
+        f'{{apiVersion: v1, kind: Node, metadata: {{name: "n{number}", labels: {{a: "{"x" * 60}"}}}}}}\n'
+        for number in range(3_000)
+    )
+    (tmp_path / "nodes.yaml").write_text(nodes)
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeSelector: {b: c}, containers: [{name: c}]}}\n"
+    (tmp_path / "pod.yaml").write_text(pod)
+    command = [sys.executable, "-m", "fairway", "why", "p", "-f", "pod.yaml", "--cluster", "nodes.yaml", "--all-nodes"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(
+        [*command, "-o", output], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        error = process.stderr.read()
+        process.wait(timeout=60)
+    assert (process.returncode, error) == (141, b"")

@@ -129,6 +129,9 @@ def test_print_scenario_runs_the_same(scenario: Path, capsys: pytest.CaptureFixt
         pytest.param(("small.yaml", "--profile", "packed", "--profile", "packed"), 2, "given twice", id="twice"),
         pytest.param(("small.yaml", "--until", "soon"), 2, "--until", id="no time"),
         pytest.param(("small.yaml", "--nodes", "0"), 2, "--nodes: 0 is out of range", id="zero nodes"),
+        pytest.param(
+            ("small.yaml", "--nodes", "99999999999"), 2, "is out of range; allowed: 1 to 10000000", id="countless nodes"
+        ),
         pytest.param(("small.yaml", "--nodes", "nothing.yaml"), 1, "nothing.yaml", id="no nodes"),
         pytest.param(("small.yaml", "--save", "a/b.duckdb"), 1, "there is no directory a", id="no folder"),
         pytest.param(("small.yaml", "--save", "."), 1, "is a directory", id="folder"),

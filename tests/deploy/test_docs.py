@@ -19,9 +19,9 @@ from fairway.live.metrics.families import FAMILIES
 from fairway.live.serving.authorization import REVIEWS_PER_SECOND
 from fairway.live.serving.front_door import DoorLimits
 from fairway.model.nesting import MAX_DEPTH
+from fairway.model.text_file import EXPANDED_BYTES
 from fairway.plugin import Plugin
 from fairway.plugins.registry import REGISTRY
-from fairway.trace.text_file import EXPANDED_BYTES
 from tests.deploy.chart import MANIFESTS, ROOT, render
 
 LIVE, DEPLOYING = ROOT / "docs" / "live.md", ROOT / "docs" / "deploying.md"

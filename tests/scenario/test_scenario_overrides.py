@@ -59,7 +59,7 @@ def test_nothing_wanted_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ({"nodes": 0}, "--nodes: 0 is out of range; allowed: 1 or more, or a file of nodes"),
+        ({"nodes": 0}, "--nodes: 0 is out of range; allowed: 1 to 10000000, or a file of nodes"),
         ({"nodes": ["a.csv", "b.csv"]}, "--nodes: 2 openb node lists; allowed: one"),
         ({"seed": -1}, "--seed: -1 is out of range; allowed: 0 to 9223372036854775807"),
         ({"until": "x"}, '--until: "x" is no time; allowed: seconds, or text such as "90s", "1h30m" or "2d"'),

@@ -70,6 +70,13 @@ def test_progress_ends_at_one_and_never_goes_back(scenario: Path) -> None:
     assert standings[-1] == Standing(1.0, 7200.0, 120)
 
 
+def test_objects_that_are_made_before_the_beginning_are_progress_too(scenario: Path) -> None:
+    standings: list[Standing] = []
+    simulate(load_scenario(scenario).with_overrides(nodes=25_000, until="1s"), progress=standings.append)
+    assert [standing.num_made for standing in standings[:3]] == [0, 10_000, 20_000]
+    assert {standing.fraction for standing in standings[:3]} == {0.0}
+
+
 def test_input_that_was_skipped_is_told(scenario: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.swf"
     log.write_text("1 0 0 60 1 -1 -1 1 60 -1 1 1 1 1 1 -1 -1 -1\nnot a job\n")

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from fairway.model import DecodeError, ObjectMeta, PriorityClass, encode_json, pod_requests
 from fairway.trace import NodeGroup, NodeTaint, Racks, Workload, decode_synthetic, make_nodes, synthetic
@@ -52,6 +54,29 @@ def test_count_and_over_are_exact(pattern: str) -> None:
     assert np.all(np.diff(found) >= 0)
     assert found[0] >= 3600
     assert found[-1] <= 3600 + 86400
+
+
+def test_counting_pods_does_not_draw_them() -> None:
+    load = make({"pattern": "poisson", "count": 100_000_000, "over": "1w"}, [{"name": "a", "gang": 3}])
+    assert load.num_arrivals == 300_000_000  # at once
+
+
+@given(
+    count=st.none() | st.integers(0, 300),
+    over=st.none() | st.integers(1, 500),
+    rate=st.none() | st.floats(0.01, 2),
+    gangs=st.lists(st.sampled_from([1, 2, {"kind": "uniform", "low": 1, "high": 3}]), min_size=1, max_size=3),
+    seed=st.integers(0, 9),
+)
+def test_the_number_is_that_of_the_pods(
+    count: int | None, over: int | None, rate: float | None, gangs: list[Any], seed: int
+) -> None:
+    given_two = sum(value is not None for value in (count, over, rate)) >= 2
+    assume(given_two)
+    arrivals = {"pattern": "poisson", "count": count, "over": over, "rate": rate}
+    classes = [{"name": f"c{number}", "gang": gang} for number, gang in enumerate(gangs)]
+    load = make({name: value for name, value in arrivals.items() if value is not None}, classes, seed)
+    assert load.num_arrivals == len(list(load.arrivals))
 
 
 @pytest.mark.parametrize("pattern", ["even", "poisson", "diurnal", "bursts"])
@@ -193,6 +218,8 @@ WRONG: list[Any] = [
     ({"pattern": "even", "count": 1}, {}, "arrivals", "must give two of count, over and rate"),
     ({"pattern": "never"}, {}, "arrivals.pattern", "never"),
     ({"pattern": "even", "rate": 1, "count": -1}, {}, "arrivals.count", "at least 0"),
+    ({"pattern": "even", "rate": 1, "count": 99_999_999_999}, {}, "arrivals.count", "100000000"),
+    ({"pattern": "even", "rate": 1e6, "over": "1d"}, {}, "arrivals", "8.64e+10 arrivals; allowed: at most 100000000"),
     ({"pattern": "even", "rate": 0, "count": 1}, {}, "arrivals.rate", "0"),
     ({"pattern": "even", "rate": 1, "over": "long"}, {}, "arrivals.over", "'long' is not a number of seconds"),
     ({"pattern": "diurnal", "rate": 1, "count": 1, "period": 0}, {}, "arrivals.period", "must be more than 0"),

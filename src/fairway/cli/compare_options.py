@@ -117,7 +117,7 @@ def with_policies(scenario: Scenario, wanted: Sequence[str], *, is_run: bool = T
     for text in wanted:
         name = text
         if text not in scenario.profile_names and _is_file(text):
-            name = Path(text).stem
+            name = Path(text.removesuffix(".gz")).stem
             if name in scenario.profile_names:
                 raise CommandError(
                     f"--profile {text}: there is a profile {name} already", "rename the file, or leave one of them out"
@@ -133,7 +133,7 @@ def with_policies(scenario: Scenario, wanted: Sequence[str], *, is_run: bool = T
 
 
 def _is_file(text: str) -> bool:
-    return Path(text).is_file() or text.endswith((".yaml", ".yml", ".json"))
+    return Path(text).is_file() or text.removesuffix(".gz").endswith((".yaml", ".yml", ".json"))
 
 
 def _with_policy(scenario: Scenario, name: str, config: str) -> Scenario:

@@ -1,7 +1,8 @@
 """`fairway`: the group of commands, and the one place where failures become words and exit codes.
 
 In: the arguments of the process. Out: the exit code: 0 yes, 1 failed, 2 usage, 3 the answer is no, 4 cannot reach or
-not allowed, 130 interrupted. A command's module is imported when that command runs, so `--help` answers at once.
+not allowed, 130 interrupted, 141 nobody reads any more. A command's module is imported when that command runs, so
+`--help` answers at once.
 Called as the script `fairway` (and `kubectl-fairway`), and by `python -m fairway`.
 """
 
@@ -18,7 +19,7 @@ import click
 from fairway import __version__
 from fairway.cli.help_text import CONTEXT, ExamplesFirst
 from fairway.cli.output import say
-from fairway.exit_codes import FAILED, INTERRUPTED
+from fairway.exit_codes import CLOSED_PIPE, FAILED, INTERRUPTED
 from fairway.words import excerpt
 
 __all__ = ["CommandError", "fairway", "main"]
@@ -65,7 +66,8 @@ A Kubernetes scheduler that you program in Python and try on a cluster's day in 
 It decides exactly as kube-scheduler does until you tell it otherwise, and it can always say why.
 
 \b
-Exit codes: 0 yes; 1 failed; 2 usage; 3 the answer is no; 4 cannot reach or not allowed; 130 interrupted.
+Exit codes: 0 yes; 1 failed; 2 usage; 3 the answer is no; 4 cannot reach or not allowed; 130 interrupted;
+141 nobody reads what is printed any more, as after | head.
 """
 
 
@@ -122,6 +124,10 @@ def main(args: Sequence[str] | None = None, command: click.Command = fairway) ->
         code = command.main(args=None if args is None else list(args), prog_name=name, standalone_mode=False)
     except click.Abort as abort:
         return INTERRUPTED if isinstance(abort.__cause__, KeyboardInterrupt) else FAILED
+    except SystemExit:
+        if not _is_pipe_closed():
+            raise
+        return CLOSED_PIPE
     except click.ClickException as error:
         if _debugging():
             raise
@@ -131,6 +137,11 @@ def main(args: Sequence[str] | None = None, command: click.Command = fairway) ->
             raise
         return _report(error)
     return code if isinstance(code, int) else 0
+
+
+def _is_pipe_closed() -> bool:
+    """When nobody reads any more, as after `| head`, click puts something quiet in the place of stdout, and leaves."""
+    return type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
 
 
 def _debugging() -> bool:

@@ -7,7 +7,6 @@ nothing heavy: `compare --help` reads it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import click
@@ -51,11 +50,13 @@ def order_options(command: F) -> F:
 
 def is_order_scenario(path: str) -> bool:
     """Does the file say that it is one?"""
+    from fairway.model import DecodeError
+    from fairway.model.text_file import read_bytes
+
     try:
-        with Path(path).open("rb") as stream:
-            if KIND not in stream.read(MOST_BYTES):
-                return False
-    except OSError:
+        if KIND not in read_bytes(path)[:MOST_BYTES]:
+            return False
+    except DecodeError:
         return False
     from fairway.experiments.order_scenario import is_order_scenario as says_so
 

@@ -96,12 +96,7 @@ def sim(
         paths = {name: path if len(names) == 1 else run_path(path, name, None) for name in names}
         check_place(paths.values())
         todo = [Job(wanted, name, wanted.seed, paths[name]) for name in names]
-        try:
-            finished = run_with_bar(todo, jobs or num_cpus(), is_kept=save is not None)
-        except KeyboardInterrupt:
-            if save is not None and len(names) == 1 and Path(save).exists():
-                narrate(f"interrupted; what is recorded is in {save}, which says how far it came")
-            raise
+        finished = run_with_bar(todo, jobs or num_cpus(), is_kept=save is not None)
         tell_problems(finished)
         if wanted.spec.defragment is not None:
             from fairway.compare.defragmentations import step_lines

@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairway.cli.main import CommandError
+from fairway.cli.output import narrate
 from fairway.compare.simulations import Finished, Job, Tell, run_jobs
 from fairway.pool import ProcessKilledError
-from fairway.record import CannotWriteError
+from fairway.record import CannotWriteError, RecordError, Run
 from fairway.words import clock_text, count_text
 
 if TYPE_CHECKING:
@@ -24,9 +26,14 @@ __all__ = ["run_with_bar"]
 
 def run_with_bar(jobs: Sequence[Job], num_processes: int, *, is_kept: bool = True) -> list[Finished]:
     """Run all. Runs that are not kept are in a temporary folder."""
+    before = {job.path: _identity(job.path) for job in jobs}
     try:
         with _bar(len(jobs)) as tell:
             return run_jobs(jobs, num_processes, tell)
+    except KeyboardInterrupt:
+        if is_kept:
+            _tell_interrupted([job.path for job in jobs if _identity(job.path) != before[job.path]], len(jobs))
+        raise
     except ProcessKilledError as error:
         raise CommandError(
             "a process that ran a simulation was killed", "there may be too little memory; try --jobs 1"
@@ -38,6 +45,38 @@ def run_with_bar(jobs: Sequence[Job], num_processes: int, *, is_kept: bool = Tru
             f"there is no room for the run while it is simulated: {error.what}",
             "make room there, or name another place: --save RUN, or TMPDIR",
         ) from error
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file is there, if any: a run of an earlier command has not been replaced as long as it is the same."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def _tell_interrupted(paths: Sequence[str], num_jobs: int) -> None:
+    """What there is all the same."""
+    incomplete = [path for path in paths if not _is_complete(path)]
+    if num_jobs == 1:
+        if incomplete:
+            narrate(f"interrupted; what is recorded is in {incomplete[0]}, which says how far it came")
+        return
+    left = num_jobs - len(paths)
+    parts = [f"{len(paths) - len(incomplete)} of {num_jobs} runs are complete"]
+    parts += [f"{left} not begun"] if left else []
+    if incomplete:
+        parts.append(f"what is recorded of the others says how far it came: {', '.join(incomplete)}")
+    narrate(f"interrupted: {'; '.join(parts)}")
+
+
+def _is_complete(path: str) -> bool:
+    try:
+        with Run.open(path) as run:
+            return run.is_complete
+    except RecordError:
+        return False
 
 
 @contextlib.contextmanager
@@ -64,6 +103,8 @@ def _bar(num_jobs: int) -> Iterator[Tell]:
             arrived = sum(standing.arrived for standing in standings)
             time = max(standing.time for standing in standings)
             words = f"{clock_text(time)} · {count_text(arrived)} pods"
+            if not time and not arrived:
+                words = f"setting up · {count_text(sum(standing.num_made for standing in standings))} objects"
             bar.update(task, completed=sum(standing.fraction for standing in standings), words=words)
 
         yield tell

@@ -48,7 +48,7 @@ def run_jobs(jobs: Sequence[Job], num_processes: int, tell: Tell | None = None) 
 
     def watch(standings: pool.Standings) -> None:
         if tell is not None:
-            tell([Standing(fraction, time, int(arrived)) for fraction, time, arrived in standings])
+            tell([Standing(fraction, time, int(arrived), int(made)) for fraction, time, arrived, made in standings])
 
     finished = dict(pool.run_all(_run, jobs, num_processes, None if tell is None else watch))
     return [finished[number] for number in range(len(jobs))]

@@ -28,7 +28,8 @@ from fairway.config.plugin_args import decode_args
 from fairway.config.plugin_entry import PluginEntry, PluginNotFoundError, Registry, resolve
 from fairway.config.plugin_sets import absence, select_plugins
 from fairway.config.text import parse_text
-from fairway.model import label_key_problem
+from fairway.model import DecodeError, label_key_problem
+from fairway.model.text_file import read_bytes
 from fairway.plugin import PluginArgs
 
 __all__ = [
@@ -76,11 +77,11 @@ class Configuration:
 
 
 def load_configuration(path: str | Path, registry: Registry) -> Configuration:
-    """Read a file, YAML or JSON."""
+    """Read a file, YAML or JSON, plain or gzip."""
     try:
-        text = Path(path).read_bytes()
-    except OSError as error:
-        raise ConfigError(str(path), [Problem("", f"cannot be read: {error.strerror or error}")]) from error
+        text = read_bytes(path)
+    except DecodeError as error:
+        raise ConfigError(str(path), [Problem("", error.problem)]) from error
     return decode_configuration(text, str(path), registry)
 
 

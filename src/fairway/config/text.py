@@ -1,8 +1,8 @@
 """The text of a configuration file, YAML or JSON, to plain values.
 
-As kube-scheduler reads it: text that begins with a brace is JSON, anything else YAML; a name that stands twice in
-one object is an error. Scalars are what Kubernetes' YAML makes of them: `1e3` is a number, `2024-01-01` and `12:30`
-are text. Called by `config`; errors are `ValueError` and say the line.
+As kube-scheduler reads it: JSON, or YAML in either of its styles; a name that stands twice in one object is an error.
+Scalars are what Kubernetes' YAML makes of them: `1e3` is a number, `2024-01-01` and `12:30` are text.
+Called by `config`; errors are `ValueError` and say the line.
 """
 
 from __future__ import annotations
@@ -21,6 +21,13 @@ __all__ = ["parse_text"]
 PLAIN_TAGS: Final = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null", "merge")
 )
+
+
+JSON_BEGINS: Final = re.compile(r"""\s*\{\s*["}]""")
+
+
+class NotJsonError(ValueError):
+    """Text that may still be YAML, in which objects can be written in braces too."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -64,7 +71,15 @@ def parse_text(text: str | bytes) -> Any:
         if not string.lstrip().startswith("{"):
             return _parse_yaml(string)
         check_nesting(string.encode(), "")
-        return _parse_json(string)
+        try:
+            return _parse_json(string)
+        except NotJsonError as error:
+            if JSON_BEGINS.match(string):  # who writes quotes means JSON, and wants to hear of its mistakes
+                raise
+            try:
+                return _parse_yaml(string)
+            except ValueError:
+                raise error from None
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text: {error.reason} at byte {error.start}") from error
     except DecodeError as error:
@@ -86,7 +101,7 @@ def _parse_json(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
     except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from error
+        raise NotJsonError(f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from error
 
 
 def _parse_yaml(text: str) -> Any:

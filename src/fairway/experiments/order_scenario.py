@@ -25,6 +25,7 @@ from fairway.experiments.openb_data import SOURCE, OpenbData, OrderedWorkload
 from fairway.experiments.order_file import KIND, OrderFile, OrderSpec
 from fairway.experiments.ordered_cluster import RunKey
 from fairway.model import DecodeError
+from fairway.model.text_file import read_bytes
 from fairway.scenario.fields import Problem, ScenarioError, decode_struct
 from fairway.scenario.scenario_file import API_VERSION, SchedulerSpec
 from fairway.scenario.schedulers import configure, plain_config
@@ -175,8 +176,8 @@ class OrderScenario:
 def is_order_scenario(path: str | os.PathLike[str]) -> bool:
     """Does the file say that it is one? What cannot be read is not."""
     try:
-        data = parse_text(Path(path).read_bytes())
-    except (OSError, ValueError):
+        data = parse_text(read_bytes(path))
+    except (DecodeError, ValueError):
         return False
     return isinstance(data, dict) and data.get("kind") == KIND
 
@@ -185,9 +186,9 @@ def load_order_scenario(path: str | os.PathLike[str]) -> OrderScenario:
     """Read a file, YAML or JSON; relative paths in it begin where it is."""
     source = os.fspath(path)
     try:
-        data = parse_text(Path(path).read_bytes())
-    except OSError as error:
-        raise ScenarioError(source, [Problem("", f"cannot be read: {error.strerror or error}")]) from error
+        data = parse_text(read_bytes(path))
+    except DecodeError as error:
+        raise ScenarioError(source, [Problem("", error.problem)]) from error
     except ValueError as error:
         raise ScenarioError(source, [Problem("", str(error))]) from error
     return decode_order_scenario(data, source)

@@ -63,7 +63,7 @@ def _export(run: Run, directory: Path, tables: Iterable[str], suffix: str, form:
         raise CannotWriteError(f"cannot write to {directory}: {why_refused(error)}") from error
     paths = {name: directory / f"{name}{suffix}" for name in wanted}
     for name, path in paths.items():  # before the first is written
-        check_own(path, WHAT, partial(_is_export, name))
+        check_own(path, WHAT, partial(_is_export, name), CannotWriteError)
     for name, path in paths.items():
         _write_own(run, name, path, form)
     return list(paths.values())
@@ -76,7 +76,7 @@ def _check_tables(names: Sequence[str]) -> None:
 
 
 def _write_own(run: Run, name: str, path: Path, form: str) -> None:
-    with replacing(path, WHAT, partial(_is_export, name)) as beside:
+    with replacing(path, WHAT, partial(_is_export, name), CannotWriteError) as beside:
         _write(run.tables[name], beside, path, form)
 
 

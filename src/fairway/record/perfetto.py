@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fairway.own_file import first_bytes, replacing
+from fairway.record.errors import CannotWriteError
 from fairway.record.run import Run
 
 __all__ = ["export_trace"]
@@ -38,7 +39,8 @@ def export_trace(run: Run, path: str | os.PathLike[str]) -> int:
     """Write the trace; returns the number of events in it."""
     path = Path(path)
     count = 0
-    with replacing(path, "a trace", _is_trace) as beside, _open(beside, is_packed=path.suffix == ".gz") as file:
+    is_packed = path.suffix == ".gz"
+    with replacing(path, "a trace", _is_trace, CannotWriteError) as beside, _open(beside, is_packed=is_packed) as file:
         file.write(BEGINNING + "\n")
         for event in _events(run):
             file.write((",\n" if count else "") + json.dumps(event, separators=(",", ":")))

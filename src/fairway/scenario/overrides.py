@@ -17,6 +17,7 @@ from fairway.config.fields import shown
 from fairway.scenario.fields import Problem, ScenarioError, read_duration
 from fairway.scenario.paths import absolute_cluster, absolute_source
 from fairway.scenario.scenario_file import (
+    MAX_COUNT,
     ClusterSource,
     Nodes,
     OpenbNodes,
@@ -84,8 +85,8 @@ def _cluster(spec: ScenarioSpec, nodes: int | Paths) -> ClusterSource:
     if isinstance(nodes, str) and nodes.isdecimal():
         nodes = int(nodes)
     if isinstance(nodes, int):
-        if nodes < 1:
-            raise _wrong("nodes", f"{nodes} is out of range; allowed: 1 or more, or a file of nodes")
+        if not 1 <= nodes <= MAX_COUNT:
+            raise _wrong("nodes", f"{shown(nodes)} is out of range; allowed: 1 to {MAX_COUNT}, or a file of nodes")
         if not sum(group.count for group in cluster.nodes):
             raise _wrong("nodes", "the scenario generates no nodes (spec.cluster.nodes) that could be more or fewer")
         return msgspec.structs.replace(cluster, nodes=_scaled(cluster.nodes, nodes))

@@ -22,7 +22,8 @@ from fairway.config.fields import kind_problems
 from fairway.config.plugin_entry import Registry
 from fairway.config.plugin_folders import FOLDERS
 from fairway.config.text import parse_text
-from fairway.model import Node
+from fairway.model import DecodeError, Node
+from fairway.model.text_file import Progress, read_bytes
 from fairway.plugins.registry import REGISTRY
 from fairway.record import RecordOptions
 from fairway.scenario.checks import profile_problem, scenario_problems
@@ -41,7 +42,6 @@ from fairway.sim.controllers import ControllerSettings
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.simulation import Fault, Plan, SchedulerPlan
 from fairway.trace import Workload
-from fairway.trace.text_file import Progress
 
 __all__ = [
     "Scenario",
@@ -199,13 +199,13 @@ class Scenario:
 
 
 def load_scenario(path: str | os.PathLike[str]) -> Scenario:
-    """Read a file, YAML or JSON; relative paths in it begin where it is."""
+    """Read a file, YAML or JSON, plain or gzip; relative paths in it begin where it is."""
     source = os.fspath(path)
     try:
-        text = Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise ScenarioError(source, [Problem("", f"cannot be read: {reason or error}")]) from error
+        text = read_bytes(path)
+    except (DecodeError, ValueError) as error:
+        reason = error.problem if isinstance(error, DecodeError) else f"cannot be read: {error}"
+        raise ScenarioError(source, [Problem("", reason)]) from error
     return decode_scenario(text, source)
 
 

@@ -55,7 +55,8 @@ CONTROLLERS: Final = ControllerSettings()
 SCHEDULER: Final = SchedulerSettings()
 RECORD: Final = RecordOptions()
 
-Count: TypeAlias = Annotated[int, Meta(ge=1, le=10_000_000)]
+MAX_COUNT: Final = 10_000_000  # of nodes, or of anything else that a file multiplies
+Count: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_COUNT)]
 Factor: TypeAlias = Annotated[float, Meta(gt=0)]
 Config: TypeAlias = str | dict[str, Any]
 """A KubeSchedulerConfiguration: the path of its file, or itself."""

@@ -20,6 +20,8 @@ from fairway.config.config_file import API_VERSION, KIND
 from fairway.config.plugin_entry import Registry
 from fairway.config.plugin_folders import FOLDERS
 from fairway.config.text import parse_text
+from fairway.model import DecodeError
+from fairway.model.text_file import read_bytes
 from fairway.plugins.registry import REGISTRY
 from fairway.scenario.fields import Problem
 from fairway.scenario.scenario_file import SchedulerSpec
@@ -66,10 +68,9 @@ def plain_config(config: Config, name: str, folder: str, at: tuple[str, list[Pro
         file = os.path.join(folder, config)  # noqa: PTH118 - "./x" stays as it is written
         FOLDERS.offer(file)
         try:
-            with open(file, "rb") as stream:  # noqa: PTH123
-                plain = parse_text(stream.read())
-        except OSError as error:
-            problems.append(Problem(path, f"{file} cannot be read: {error.strerror or error}"))
+            plain = parse_text(read_bytes(file))
+        except DecodeError as error:
+            problems.append(Problem(path, f"{file} {error.problem}"))
             return None
         except ValueError as error:
             problems.append(Problem(path, f"{file}: {error}"))

@@ -35,6 +35,7 @@ class Standing(NamedTuple):
     fraction: float  # of the work, estimated, from 0 to 1
     time: float  # virtual seconds
     arrived: int  # pods
+    num_made: int = 0  # nodes and other objects that are there at the start, made so far
 
 
 Progress = Callable[[Standing], None]
@@ -84,7 +85,8 @@ def simulate(
     plan = whole.plan(workload=workload)
     chosen = profile or "default"
     with _recorder(whole, plan, chosen, record) as recorder:
-        simulation = Simulation(plan, recorder, NOTHING if record is None else whole.record_options)
+        setting_up = None if progress is None else lambda number: progress(Standing(0.0, 0.0, 0, number))
+        simulation = Simulation(plan, recorder, NOTHING if record is None else whole.record_options, setting_up)
         told = None if progress is None else _estimator(whole.end, workload.num_arrivals, progress)
         result = simulation.run(told)
     problems = [*workload.problems, *workload.notes, *result.problems]

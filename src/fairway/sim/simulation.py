@@ -33,6 +33,9 @@ PATIENCE = 360.0
 A_DAY = 86_400.0
 """Where a simulation ends that would go on for ever and names no end."""
 
+TOLD_EVERY = 10_000
+"""Objects, while those are made that a simulation begins with."""
+
 Progress = Callable[[float, int], None]
 """Told now and then: the virtual time, and how many pods have arrived."""
 
@@ -100,8 +103,17 @@ class Result:
 class Simulation:
     """Everything that lives in one simulated cluster."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, options: RecordOptions | None = None) -> None:
-        """`options` are what the recorder wants to be told, as far as it takes work to find out."""
+    def __init__(
+        self,
+        plan: Plan,
+        recorder: Recorder,
+        options: RecordOptions | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """`options` are what the recorder wants to be told, as far as it takes work to find out.
+
+        `progress` hears now and then how many of the objects are there that a simulation begins with.
+        """
         self.plan = plan
         self.recorder = recorder
         self.timeline = Timeline()
@@ -126,14 +138,18 @@ class Simulation:
         self._namespaces: set[str] = set()
         self._last_news = 0.0  # when something other than a vain attempt last happened
         self._arrivals: Iterator[Arrival] = iter(plan.arrivals)
-        self._set_up()
+        self._set_up(progress)
 
     # -- before it begins --------------------------------------------------------------------------------------------
 
-    def _set_up(self) -> None:
-        for node in self.plan.nodes:
+    def _set_up(self, progress: Callable[[int], None] | None) -> None:
+        for number, node in enumerate(self.plan.nodes):
+            if progress is not None and number % TOLD_EVERY == 0:
+                progress(number)
             self.api.create(node)
-        for thing in self.plan.objects:
+        for number, thing in enumerate(self.plan.objects, len(self.plan.nodes)):
+            if progress is not None and number % TOLD_EVERY == 0:
+                progress(number)
             self._create(thing)
         for fault in self.plan.faults:
             self.timeline.at(

@@ -4,6 +4,7 @@ Readers stream, tell their progress, and report what they could not use by file 
 line is a `fairway.model.DecodeError`.
 """
 
+from fairway.model.text_file import Progress
 from fairway.trace.annotations import (
     ARRIVAL,
     DURATION,
@@ -30,7 +31,6 @@ from fairway.trace.snapshot import read_snapshot
 from fairway.trace.swf import SwfOptions, read_swf
 from fairway.trace.synthetic import synthetic
 from fairway.trace.synthetic_spec import SyntheticClass, SyntheticSpec, decode_synthetic, spec_problems
-from fairway.trace.text_file import Progress
 from fairway.trace.topology import RACK, SERVER, assign_racks
 from fairway.trace.workload import Arrival, Arrivals, Workload, combine
 

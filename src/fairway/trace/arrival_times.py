@@ -22,13 +22,16 @@ __all__ = ["ArrivalPattern", "Bursts", "Diurnal", "Even", "Poisson", "arrival_ti
 
 CHUNK: Final = 4096
 KNOTS: Final = 2048
+MAX_ARRIVALS: Final = 100_000_000  # which take a day to simulate, or longer
 Seconds: TypeAlias = str | int | float
 
 
 class _Pattern(
     msgspec.Struct, tag_field="pattern", kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True
 ):
-    count: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, msgspec.Meta(description="How many arrive.")] = None
+    count: Annotated[
+        Annotated[int, msgspec.Meta(ge=0, le=MAX_ARRIVALS)] | None, msgspec.Meta(description="How many arrive.")
+    ] = None
     over: Annotated[Seconds | None, msgspec.Meta(description="In which time.")] = None
     rate: Annotated[
         Annotated[float, msgspec.Meta(gt=0)] | None, msgspec.Meta(description="How many a second, in the mean.")
@@ -85,6 +88,10 @@ def pattern_problems(pattern: ArrivalPattern, field: str) -> Iterator[Problem]:
         yield f"{field}.rate", f"must be a finite number, not {pattern.rate}"
     if sum(value is not None for value in (pattern.count, pattern.over, pattern.rate)) < 2:
         yield field, "must give two of count, over and rate"
+    elif pattern.rate is not None and pattern.over is not None and pattern.count is None and not wrong:
+        number = pattern.rate * parse_seconds(pattern.over)
+        if number > MAX_ARRIVALS:
+            yield field, f"rate times over comes to {number:.3g} arrivals; allowed: at most {MAX_ARRIVALS}"
     if isinstance(pattern, Bursts) and not wrong and parse_seconds(pattern.lasting) > parse_seconds(pattern.every):
         yield f"{field}.lasting", f"must not be longer than from one burst to the next, {pattern.every}"
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from fairway.model import DecodeError
+from fairway.model.text_file import Progress, read_lines
 from fairway.trace.problems import Problems
-from fairway.trace.text_file import Progress, read_lines
 
 __all__ = ["Row", "read_rows", "whole_number"]
 

@@ -18,9 +18,9 @@ from typing import Final, TypeAlias
 import msgspec
 
 from fairway.model import DecodeError, Loaded, Skipped, Source, load_json, load_yaml
+from fairway.model.text_file import Progress, read_bytes, utf8_text
 from fairway.trace.manifest_text import Piece, cut_json, cut_yaml
 from fairway.trace.problems import Problems
-from fairway.trace.text_file import Progress, read_bytes, utf8_text
 
 __all__ = ["SUFFIXES", "manifest_files", "paths_of", "read_objects"]
 

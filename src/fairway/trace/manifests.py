@@ -25,10 +25,10 @@ from fairway.model import (
     skipped_notes,
     validate_objects,
 )
+from fairway.model.text_file import Progress
 from fairway.trace.annotations import ARRIVAL, check_annotations, seconds_annotation
 from fairway.trace.manifest_objects import Paths, paths_of, read_objects
 from fairway.trace.problems import Problems
-from fairway.trace.text_file import Progress
 from fairway.trace.workload import Arrival, Workload
 
 __all__ = ["read_manifests"]

@@ -32,11 +32,11 @@ from fairway.model import (
     label_value_problem,
     parse_quantity,
 )
+from fairway.model.text_file import Progress
 from fairway.trace.annotations import DURATION, FAIL_AFTER, QOS, seconds_text
 from fairway.trace.csv_rows import Row, read_rows, whole_number
 from fairway.trace.problems import Problems
 from fairway.trace.template import Template, batch_pod, memory_quantity, milli_quantity
-from fairway.trace.text_file import Progress
 from fairway.trace.workload import Arrival, Arrivals, Workload
 
 __all__ = ["GPU_COUNT", "GPU_MILLI", "GPU_MODEL", "OpenbOptions", "read_openb"]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.model import DecodeError
-from fairway.trace.text_file import read_lines
+from fairway.model.text_file import read_lines
 
 __all__ = ["arrival_names", "draw_order", "draw_ranks", "read_order", "read_ranks", "recorded_seeds"]
 

@@ -30,10 +30,10 @@ from fairway.model import (
     object_name,
     skipped_notes,
 )
+from fairway.model.text_file import Progress
 from fairway.trace.annotations import DURATION, check_annotations, seconds_text
 from fairway.trace.manifest_objects import Paths, paths_of, read_objects
 from fairway.trace.problems import Problems
-from fairway.trace.text_file import Progress
 from fairway.trace.workload import Arrival, Workload
 
 __all__ = ["read_snapshot"]

@@ -18,6 +18,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from fairway.model import DecodeError, Quantity, dns_label_problem, dns_subdomain_problem, parse_quantity
+from fairway.model.text_file import Progress
 from fairway.trace.annotations import (
     DURATION,
     FAIL_AFTER,
@@ -32,7 +33,6 @@ from fairway.trace.problems import Problems
 from fairway.trace.swf_header import SwfHeader, header_nodes
 from fairway.trace.swf_jobs import FAILED, Job, Jobs, read_jobs
 from fairway.trace.template import Template, batch_pod, memory_quantity, milli_quantity
-from fairway.trace.text_file import Progress
 from fairway.trace.workload import Arrival, Arrivals, Workload
 
 __all__ = ["PARTITION", "QUEUE", "SwfOptions", "read_swf"]

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.model import DecodeError
+from fairway.model.text_file import Progress, read_lines
 from fairway.trace.problems import Problems
 from fairway.trace.swf_header import SwfHeader
-from fairway.trace.text_file import Progress, read_lines
 
 __all__ = ["FAILED", "Job", "Jobs", "read_jobs"]
 

@@ -38,12 +38,23 @@ def synthetic(
     for field, problem in spec_problems(spec):
         raise DecodeError(problem, field=field)
     classes = [_Class(one, spec, priority_classes or {}, index) for index, one in enumerate(spec.classes)]
-    num_pods = sum(int(batch.gangs.sum()) for batch in _batches(spec, classes, seed))
+    num_pods = _known_number(spec)
+    if num_pods is None:
+        num_pods = sum(int(batch.gangs.sum()) for batch in _batches(spec, classes, seed))
     return Workload(
         name=spec.name,
         arrivals=Arrivals(lambda: _arrivals(spec, classes, seed)),
         num_arrivals=num_pods,
     )
+
+
+def _known_number(spec: SyntheticSpec) -> int | None:
+    """How many pods arrive, where that is no matter of chance; drawing millions to count them takes a while."""
+    count, gangs = spec.arrivals.count, {one.gang for one in spec.classes if isinstance(one.gang, int)}
+    is_exact = count is not None and (spec.arrivals.rate is None or spec.arrivals.over is None)
+    if count is None or not is_exact or len(gangs) != 1 or any(not isinstance(one.gang, int) for one in spec.classes):
+        return None
+    return count * min(max(gangs.pop(), 1), MAX_GANG)
 
 
 class _Class:

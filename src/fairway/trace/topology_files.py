@@ -22,10 +22,10 @@ import yaml
 
 from fairway.model import DecodeError
 from fairway.model.nesting import check_nesting
+from fairway.model.text_file import Progress, read_bytes
 from fairway.model.yaml_text import read_yaml
 from fairway.own_file import check_own, replacing
 from fairway.trace.manifest_objects import SUFFIXES
-from fairway.trace.text_file import Progress, read_bytes
 from fairway.trace.topology import RACK, Place, places
 from fairway.words import visible
 
@@ -85,7 +85,8 @@ def rewrite_files(
     texts: list[str] = []
     for file in files:
         counts = _mark(file, found, by_host)
-        target = file.path.with_name(f"{file.path.stem}{SUFFIX}{file.path.suffix}")
+        plain = _plain(file.path)
+        target = file.path.with_name(f"{plain.stem}{SUFFIX}{plain.suffix}")
         if counts is None:
             notes.append(f"{file.path} has no nodes and no pods; it is left alone")
             continue
@@ -98,13 +99,18 @@ def rewrite_files(
     return done, notes
 
 
+def _plain(path: Path) -> Path:
+    """The name without .gz: what is written is not compressed."""
+    return path.with_suffix("") if path.suffix == ".gz" else path
+
+
 def _originals(paths: Sequence[str | os.PathLike[str]], notes: list[str]) -> list[Path]:
     found: dict[Path, None] = {}
     for path in map(Path, paths):
         if path.is_dir():
-            below = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
-            found |= dict.fromkeys(file for file in below if not file.stem.endswith(SUFFIX))
-        elif path.stem.endswith(SUFFIX):
+            below = sorted(file for file in path.rglob("*") if _plain(file).suffix in SUFFIXES and file.is_file())
+            found |= dict.fromkeys(file for file in below if not _plain(file).stem.endswith(SUFFIX))
+        elif _plain(path).stem.endswith(SUFFIX):
             notes.append(f"{path} is not read: names in {SUFFIX} are what this command writes")
         else:
             found[path] = None
@@ -115,7 +121,7 @@ def _originals(paths: Sequence[str | os.PathLike[str]], notes: list[str]) -> lis
 
 def _read(path: Path) -> _File:
     data = read_bytes(path)
-    if path.suffix == ".json":
+    if _plain(path).suffix == ".json":
         check_nesting(data, str(path))
         try:
             return _File(path, [msgspec.json.decode(data)], is_json=True)

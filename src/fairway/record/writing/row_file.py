@@ -22,6 +22,7 @@ from fairway.record.schema import TABLES, unit_of
 from fairway.record.writing.buffer import Resources, RowChange, TableBuffer
 from fairway.record.writing.private_files import PRIVATE
 from fairway.record.writing.run_file import create_run, finish_run, partial_path, remove_partial, reopen_run, rescue_run
+from fairway.record.writing.uninterrupted import uninterrupted
 
 __all__ = ["Dropped", "RowFile"]
 
@@ -62,7 +63,7 @@ class RowFile:
         if self.is_closed:
             raise RecordError(f"{self.path} is closed")
         try:
-            with PRIVATE:
+            with uninterrupted(), PRIVATE:
                 self._write()
         except (duckdb.Error, OSError) as error:
             if not self._recover():
@@ -212,7 +213,8 @@ class RowFile:
         if _identity(partial_path(self.path)) != self._identity:
             self._rescue(self._open())
         try:
-            finish_run(self._open(), self.path, meta)
+            with uninterrupted():
+                finish_run(self._open(), self.path, meta)
         finally:
             self._disconnect()
             self.is_closed = True

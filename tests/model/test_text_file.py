@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairway.model import DecodeError
-from fairway.trace.text_file import EXPANDED_BYTES, MAX_LINE, read_bytes, read_lines
+from fairway.model.text_file import EXPANDED_BYTES, MAX_LINE, read_bytes, read_lines
 
 TEXT = "".join(f"{number} some words\n" for number in range(20000)).encode()
 # Hardly compressible: gzip's reader takes up to 128 KiB of a file at once, and progress is told in steps no smaller.

@@ -2,8 +2,8 @@
 
 In: a path. Out: its lines with their numbers, one at a time, or all of its bytes. A file that cannot be read, is cut
 off within its compression, expands beyond all measure, or is compressed otherwise is a `DecodeError` that says so.
-Called by the readers of this room, which hand on the caller's progress: it is told what part of the file was read since
-it was last told, and these parts add up to 1.
+Called by whatever reads people's files: manifests, traces, scenarios, configurations. They hand on the caller's
+progress: it is told what part of the file was read since it was last told, and these parts add up to 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
-from fairway.model import DecodeError
+from fairway.model.errors import DecodeError
 
 __all__ = ["Progress", "read_bytes", "read_lines", "utf8_text"]
 
