@@ -112,8 +112,11 @@ def story_lines(story: Story) -> list[str]:
     """For people: one line that says it all, then what happened, in order."""
     row = story.row
     lines: list[tuple[float, str]] = [(row["created_seconds"], "created")]
+    # At one time, the end of a wait comes before the attempt that follows it, and everything else after the attempt.
+    told = [(one["reason"], (one["time_seconds"], f"{one['reason']}: {one['message']}")) for one in story.events]
+    lines += [line for reason, line in told if reason == "Rejected"]
     lines += _attempt_lines(story.attempts)
-    lines += [(one["time_seconds"], f"{one['reason']}: {one['message']}") for one in story.events]
+    lines += [line for reason, line in told if reason != "Rejected"]
     for name, words in (
         ("bound_seconds", f"bound to {row['node']}"),
         ("started_seconds", "started"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fairway.cluster import Event, Verb
+from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.cycle import Decision
 from fairway.cycle.pre_bind import PreBind
 from fairway.live.api.clock import Clock
@@ -74,6 +75,12 @@ class ShadowWorld:
         """Remember it; the cluster's own scheduler decides."""
         self._refused.pop(pod.metadata.uid, None)
         self._chosen[pod.metadata.uid] = (pod, node, self._clock.monotonic() + PATIENCE_SECONDS)
+
+    def hold(self, held: HeldPod) -> None:
+        """It is not chosen yet."""
+
+    def settled(self, settled: Settled) -> None:
+        """What follows will be told."""
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Nobody has to go because of us."""

@@ -13,6 +13,7 @@ from time import perf_counter, thread_time  # noqa: TID251 - the scheduler's own
 import msgspec
 
 from fairway.cluster import Event
+from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.config import Configuration
 from fairway.cycle import Decision, Outcome, PluginTimes, Profile
 from fairway.cycle.pre_bind import PreBind
@@ -24,6 +25,7 @@ from fairway.record import Recorder, RecordOptions, Scored, best_nodes
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
 from fairway.sim.pre_bind import PodPreparations
+from fairway.words import plugin_text, time_text
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,6 +183,17 @@ class SimScheduler:
         self._recorder.event(self.now(), "Pod", pod.key, "BindingFailed", why)
         self.scheduler.binding_failed(pod, why)
         self._wake()
+
+    def hold(self, held: HeldPod) -> None:
+        """For the recording: who holds the pod, and until when."""
+        plugins, until = ", ".join(map(plugin_text, held.plugins)), time_text(held.deadline)
+        self._recorder.event(self.now(), "Pod", held.pod.key, "Held", f"on {held.node} by {plugins}, until {until}")
+
+    def settled(self, settled: Settled) -> None:
+        """For the recording: how the wait ended."""
+        held = settled.held
+        reason, words = ("Allowed", f"to go to {held.node}") if settled.is_allowed else ("Rejected", settled.reason)
+        self._recorder.event(self.now(), "Pod", held.pod.key, reason, words)
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Delete a victim, saying why."""

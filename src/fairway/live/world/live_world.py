@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fairway.cluster import Event, Verb
+from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.cycle import Decision, Outcome
 from fairway.cycle.extender import Extender
 from fairway.cycle.pre_bind import PreBind
@@ -72,6 +73,7 @@ class LiveWorld:
         self._under_way: dict[str, QueuedPod | None] = {}  # by uid: bindings, and whom to measure
         self.extenders: Sequence[Extender] = ()
         self.on_progress: Callable[[], None] | None = None
+        self.on_note: Callable[[Pod, str, str], None] | None = None  # told what becomes of pods that are held
         self._preparing: set[asyncio.Task[None]] = set()
         self.reader = PodReader(api, pods, clock)
         self.binder = Binder(api, self.reader, clock, self, self._settings.binding)
@@ -128,6 +130,25 @@ class LiveWorld:
         if failure.plugin == VolumeBinding.name:
             self._metrics.volume_error("bind")
         self.binding_failed(pod, failure.why)
+
+    def hold(self, held: HeldPod) -> None:
+        """Others may know already where the pod is to go."""
+        self.statuses.write(held.pod, Wanted(nominated=held.node))
+        self._note(held, "Held", f"on {held.node} by {', '.join(held.plugins)}")
+
+    def settled(self, settled: Settled) -> None:
+        """A wait has ended; if in vain, it is reported next."""
+        held = settled.held
+        code = "Success" if settled.is_allowed else "Error" if settled.is_preempted else "Unschedulable"
+        self._metrics.permit_waited(code, self.now() - held.since)
+        if settled.is_allowed:
+            self._note(held, "Allowed", f"to go to {held.node}")
+        else:
+            self._note(held, "Rejected", settled.reason)
+
+    def _note(self, held: HeldPod, reason: str, words: str) -> None:
+        if self.on_note is not None:
+            self.on_note(held.pod, reason, words)
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Delete a victim, saying why."""
