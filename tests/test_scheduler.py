@@ -16,7 +16,7 @@ from fairway.config.plugin_entry import PluginEntry, implemented_points
 from fairway.cycle import Decision, Outcome
 from fairway.cycle.pre_bind import PreBind
 from fairway.model import ContainerStatus, Node, Pod, PodCondition, ResourceRequirements, parse_quantity
-from fairway.plugin import Plugin, Refusal, Wait
+from fairway.plugin import Plugin, Refusal, Wait, Write
 from fairway.plugins.registry import REGISTRY
 from fairway.queue import Place
 from fairway.scheduler import Scheduler
@@ -33,6 +33,7 @@ class SmallWorld(FakeClock):
         self.bindings: list[tuple[str, str]] = []
         self.evictions: list[tuple[str, str]] = []
         self.waits: list[str] = []
+        self.writes: list[tuple[str, str]] = []
         self.reports: list[str] = []
 
     def bind(self, pod: Pod, node: str, before: Sequence[PreBind] = ()) -> None:
@@ -53,6 +54,9 @@ class SmallWorld(FakeClock):
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         self.evictions.append((victim.metadata.name, preemptor.metadata.name))
         self.scheduler.observe(Event(Verb.DELETED, victim))
+
+    def write(self, writes: Sequence[Write], pod: Pod) -> None:
+        self.writes += [(pod.metadata.name, write.title) for write in writes]
 
     def report(self, decision: Decision) -> None:
         self.reports.append(f"{decision.pod.metadata.name}: {decision.message}")

@@ -27,7 +27,7 @@ from fairway.cycle.pre_bind import PreBind
 from fairway.cycle.sampling import TieBreak
 from fairway.model import Pod
 from fairway.model.device_need import with_devices
-from fairway.plugin import Refusal
+from fairway.plugin import Refusal, Write
 from fairway.queue import Observer, QueuedPod, QueueRules, QueueSettings, SchedulingQueue, profile_name
 
 
@@ -52,6 +52,9 @@ class World(Protocol):
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Remove a pod to make room for a more important one. A pod event tells when it is gone."""
+
+    def write(self, writes: Sequence[Write], pod: Pod) -> None:
+        """Post-filters want something written, for a pod that fits nowhere. What comes of it is seen in events."""
 
     def report(self, decision: Decision) -> None:
         """Tell people: the pod's condition and an event, with `decision.message`."""
@@ -287,6 +290,8 @@ class Scheduler:
         else:
             self.queue.nominate(pod, None)
         self.world.report(decision)
+        if preemption is not None and preemption.writes:
+            self.world.write(preemption.writes, pod)
         make_room(
             preemption,
             clear=lambda other: self.queue.nominate(other, ""),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fairway.plugin import MAX_SCORE, Hint, Plugin, PostFilterResult, Preparation, Refusal, Wait, Waiting
+from fairway.plugin import MAX_SCORE, Create, Hint, Patch, Plugin, PostFilterResult, Preparation, Refusal, Wait, Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -143,6 +143,14 @@ def _checked_answer(method: str, *allowed: type) -> Callable[..., Any]:
     return check
 
 
+def _checked_result(plugin: Plugin, found: Any, attempt: Any) -> Any:
+    result = _checked_answer("post_filter", PostFilterResult)(plugin, found)
+    if not isinstance(result.writes, tuple) or not all(isinstance(write, Patch | Create) for write in result.writes):
+        words = f"its result's writes are {_shortened(result.writes)}; they have to be a tuple of Patch and Create"
+        raise PluginError(f"plugin {plugin.name}: post_filter(): {words}")
+    return result
+
+
 def _checked_hints(plugin: Plugin, found: Any) -> Any:
     if isinstance(found, (list, tuple)) and all(isinstance(hint, Hint) for hint in found):
         return found
@@ -196,7 +204,7 @@ CHECKS: dict[str, Callable[..., Any]] = {
     "pre_filter": _checked_prepared,
     "filter": _checked_mask,
     "explain": _checked_words,
-    "post_filter": _checked_answer("post_filter", PostFilterResult),
+    "post_filter": _checked_result,
     "score": _checked_scores,
     "normalize_scores": _checked_scores,
     "explain_score": _checked_lines,

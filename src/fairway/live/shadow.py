@@ -18,6 +18,7 @@ from fairway.cycle import Decision
 from fairway.cycle.pre_bind import PreBind
 from fairway.live.api.clock import Clock
 from fairway.model import Pod
+from fairway.plugin import Write
 from fairway.queue import Place, QueuedPod
 from fairway.scheduler import Scheduler
 
@@ -84,6 +85,9 @@ class ShadowWorld:
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Nobody has to go because of us."""
+
+    def write(self, writes: Sequence[Write], pod: Pod) -> None:
+        """Nothing is written."""
 
     def report(self, decision: Decision) -> None:
         """Remember that no node was found."""

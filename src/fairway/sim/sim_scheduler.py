@@ -20,11 +20,13 @@ from fairway.cycle.pre_bind import PreBind
 from fairway.model import Pod
 from fairway.model.device_need import binding_annotations
 from fairway.model.disruption import PREEMPTED
+from fairway.plugin import Write
 from fairway.queue import Place, QueuedPod
 from fairway.record import Recorder, RecordOptions, Scored, best_nodes
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
 from fairway.sim.pre_bind import PodPreparations
+from fairway.sim.writing import carry_out
 from fairway.words import plugin_text, time_text
 
 
@@ -203,6 +205,15 @@ class SimScheduler:
         message = f"Preempted by pod {preemptor.metadata.uid} on node {current.spec.node_name}"
         self._recorder.event(self.now(), "Pod", current.key, "Preempted", message)
         self._api.delete(current, PREEMPTED)
+
+    def write(self, writes: Sequence[Write], pod: Pod) -> None:
+        """Write it, up to the first that is refused."""
+        for write in writes:
+            try:
+                carry_out(self._api, write)
+            except ApiError as refusal:
+                self._recorder.event(self.now(), "Pod", pod.key, "WriteFailed", f"{write.title}: {refusal}")
+                return
 
     def report(self, decision: Decision) -> None:
         """The recorder gets the words with the decision; the API server only what others may act on."""

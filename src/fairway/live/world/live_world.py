@@ -29,7 +29,9 @@ from fairway.live.world.events import EventWriter
 from fairway.live.world.eviction import Evictor
 from fairway.live.world.pod_reader import PodReader
 from fairway.live.world.pre_bind import PodPreparations
+from fairway.live.world.writing import Writer
 from fairway.model import Pod
+from fairway.plugin import Write
 from fairway.plugins.volume_binding import VolumeBinding
 from fairway.queue import Place, QueuedPod
 from fairway.scheduler import Scheduler
@@ -83,6 +85,7 @@ class LiveWorld:
         self.evictor = Evictor(api, clock, self, self.events)
         self.evictor.on_done = metrics.preemption_carried_out
         self.preparations = PodPreparations(api, self)
+        self.writer = Writer(api, self.may_write)
 
     def attach(self, scheduler: Scheduler) -> None:
         """The scheduler that this is the world of."""
@@ -91,7 +94,7 @@ class LiveWorld:
     async def run(self) -> None:
         """Keep the workers going until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for part in (self.binder, self.assumed, self.statuses, self.events):
+            for part in (self.binder, self.assumed, self.statuses, self.events, self.writer):
                 group.create_task(part.run())
 
     async def finish(self, seconds: float) -> None:
@@ -154,6 +157,10 @@ class LiveWorld:
         """Delete a victim, saying why."""
         node = self._scheduler_here().cluster.nominations.node_of(preemptor.metadata.uid) or victim.spec.node_name
         self.evictor.evict(victim, preemptor, node)
+
+    def write(self, writes: Sequence[Write], pod: Pod) -> None:
+        """Send it."""
+        self.writer.submit(writes, pod)
 
     def report(self, decision: Decision) -> None:
         """Tell people why a pod has to wait."""
