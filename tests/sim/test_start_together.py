@@ -68,7 +68,7 @@ def test_a_group_that_stays_incomplete_gives_its_room_to_others() -> None:
     arrivals = [(0.0, member("p0", "g", 3, cpu=2)), (30.0, member("p1", "g", 3, cpu=2)), (40.0, pod("big", cpu=4))]
     _, diary = simulate([node("a", cpu=4)], arrivals, plan(), end=70)
     assert diary.of("big")[0] == (60, "bound to a")
-    told = {subject: message for _, subject, reason, message in diary.events if reason == "Rejected"}
+    told = {subject: message for _, subject, reason, message in diary.events if reason == "NotAllowed"}
     assert told == {
         "default/p0": "rejected due to timeout after waiting 1m0s at plugin StartTogether",
         "default/p1": "p0 of the same group is not placed",
@@ -140,6 +140,6 @@ def test_why_tells_of_pods_that_were_held(tmp_path: Path, folder: Folder) -> Non
         rejected = folder.run("why", "half-worker-0", "--run", "run.duckdb", "--allow-plugins").out
     assert "00:00:00  Held: on n-0 by StartTogether, until 00:01:00" in allowed
     assert "00:00:30  Allowed: to go to n-0" in allowed
-    words = "Rejected: rejected due to timeout after waiting 1m0s at plugin start_together:StartTogether"
+    words = "NotAllowed: rejected due to timeout after waiting 1m0s at plugin start_together:StartTogether"
     assert f"00:01:00  {words}" in rejected
     assert rejected.index(words) < rejected.index("00:01:00  attempt")

@@ -23,6 +23,7 @@ from fairway.model.disruption import PREEMPTED
 from fairway.plugin import Write
 from fairway.queue import Place, QueuedPod
 from fairway.record import Recorder, RecordOptions, Scored, best_nodes
+from fairway.record.vocabulary import HoldNote
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
 from fairway.sim.pre_bind import PodPreparations
@@ -189,13 +190,14 @@ class SimScheduler:
     def hold(self, held: HeldPod) -> None:
         """For the recording: who holds the pod, and until when."""
         plugins, until = ", ".join(map(plugin_text, held.plugins)), time_text(held.deadline)
-        self._recorder.event(self.now(), "Pod", held.pod.key, "Held", f"on {held.node} by {plugins}, until {until}")
+        words = f"on {held.node} by {plugins}, until {until}"
+        self._recorder.event(self.now(), "Pod", held.pod.key, HoldNote.HELD, words)
 
     def settled(self, settled: Settled) -> None:
         """For the recording: how the wait ended."""
         held = settled.held
-        reason, words = ("Allowed", f"to go to {held.node}") if settled.is_allowed else ("Rejected", settled.reason)
-        self._recorder.event(self.now(), "Pod", held.pod.key, reason, words)
+        note = HoldNote.ALLOWED if settled.is_allowed else HoldNote.NOT_ALLOWED
+        self._recorder.event(self.now(), "Pod", held.pod.key, note, settled.reason or f"to go to {held.node}")
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Delete a victim, saying why."""

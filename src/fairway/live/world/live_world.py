@@ -34,7 +34,9 @@ from fairway.model import Pod
 from fairway.plugin import Write
 from fairway.plugins.volume_binding import VolumeBinding
 from fairway.queue import Place, QueuedPod
+from fairway.record.vocabulary import HoldNote
 from fairway.scheduler import Scheduler
+from fairway.words import plugin_text
 
 __all__ = ["LiveWorld", "WorldSettings"]
 
@@ -137,21 +139,19 @@ class LiveWorld:
     def hold(self, held: HeldPod) -> None:
         """Others may know already where the pod is to go."""
         self.statuses.write(held.pod, Wanted(nominated=held.node))
-        self._note(held, "Held", f"on {held.node} by {', '.join(held.plugins)}")
+        self._note(held, HoldNote.HELD, f"on {held.node} by {', '.join(map(plugin_text, held.plugins))}")
 
     def settled(self, settled: Settled) -> None:
         """A wait has ended; if in vain, it is reported next."""
         held = settled.held
         code = "Success" if settled.is_allowed else "Error" if settled.is_preempted else "Unschedulable"
         self._metrics.permit_waited(code, self.now() - held.since)
-        if settled.is_allowed:
-            self._note(held, "Allowed", f"to go to {held.node}")
-        else:
-            self._note(held, "Rejected", settled.reason)
+        note = HoldNote.ALLOWED if settled.is_allowed else HoldNote.NOT_ALLOWED
+        self._note(held, note, settled.reason or f"to go to {held.node}")
 
-    def _note(self, held: HeldPod, reason: str, words: str) -> None:
+    def _note(self, held: HeldPod, note: HoldNote, words: str) -> None:
         if self.on_note is not None:
-            self.on_note(held.pod, reason, words)
+            self.on_note(held.pod, note, words)
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Delete a victim, saying why."""
