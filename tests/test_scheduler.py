@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from fairway.cluster import Event, PodClass, Verb
+from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.config import decode_configuration, default_configuration
 from fairway.config.plugin_entry import PluginEntry, implemented_points
 from fairway.cycle import Decision, Outcome
 from fairway.cycle.pre_bind import PreBind
 from fairway.model import ContainerStatus, Node, Pod, PodCondition, ResourceRequirements, parse_quantity
-from fairway.plugin import Plugin, Refusal, Wait
+from fairway.plugin import Plugin, Refusal, Wait, Write
 from fairway.plugins.registry import REGISTRY
 from fairway.queue import Place
 from fairway.scheduler import Scheduler
@@ -31,6 +32,8 @@ class SmallWorld(FakeClock):
         self.accepts = accepts
         self.bindings: list[tuple[str, str]] = []
         self.evictions: list[tuple[str, str]] = []
+        self.waits: list[str] = []
+        self.writes: list[tuple[str, str]] = []
         self.reports: list[str] = []
 
     def bind(self, pod: Pod, node: str, before: Sequence[PreBind] = ()) -> None:
@@ -42,9 +45,18 @@ class SmallWorld(FakeClock):
         spec = msgspec.structs.replace(pod.spec, node_name=node)
         self.scheduler.observe(Event(Verb.MODIFIED, msgspec.structs.replace(pod, spec=spec)))
 
+    def hold(self, held: HeldPod) -> None:
+        self.waits.append(f"{held.pod.metadata.name} held by {', '.join(held.plugins)} until {held.deadline:g}")
+
+    def settled(self, settled: Settled) -> None:
+        self.waits.append(f"{settled.held.pod.metadata.name} {settled.reason or 'allowed'}")
+
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         self.evictions.append((victim.metadata.name, preemptor.metadata.name))
         self.scheduler.observe(Event(Verb.DELETED, victim))
+
+    def write(self, writes: Sequence[Write], pod: Pod) -> None:
+        self.writes += [(pod.metadata.name, write.title) for write in writes]
 
     def report(self, decision: Decision) -> None:
         self.reports.append(f"{decision.pod.metadata.name}: {decision.message}")
@@ -214,8 +226,10 @@ def test_a_held_pod_keeps_its_room_and_is_bound_when_allowed() -> None:
     assert world_of(made).bindings == []
     assert made.cluster.nodes.requested[0, 0] == 1000
     assert made.next_wakeup() == 30
-    made.allow(pod("one").metadata.uid)
+    assert made.cluster.held.allow(pod("one").metadata.uid, "Hold")
+    made.step()
     assert world_of(made).bindings == [("one", "a")]
+    assert world_of(made).waits == ["one held by Hold until 30", "one allowed"]
 
 
 def test_a_held_pod_gives_up_after_its_time() -> None:
@@ -225,8 +239,100 @@ def test_a_held_pod_gives_up_after_its_time() -> None:
     made.queue.tick()
     made.step()
     assert world_of(made).reports[0] == (
-        "one: 0/1 nodes are available: 1 rejected due to timeout after waiting at plugin Hold."
+        "one: 0/1 nodes are available: 1 rejected due to timeout after waiting 30s at plugin Hold."
     )
+
+
+class Second(Plugin):
+    """Holds every pod back for longer, and may not be the first to let it go."""
+
+    def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Wait:
+        return Wait(50)
+
+
+class Whip(Plugin):
+    """Lets every pod go, or gives it back, when the one called so has a node."""
+
+    def permit(self, pod: Pod, pod_class: PodClass, row: int) -> None:
+        for held in self.cluster.held:
+            if pod.metadata.name == "go":
+                self.cluster.held.allow(held.uid, "Hold")
+            elif pod.metadata.name == "stop":
+                self.cluster.held.reject(held.uid, self.name, "node(s) are wanted otherwise")
+
+
+class HoldOrdinary(Hold):
+    """Holds ordinary pods."""
+
+    name = "Hold"
+
+    def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Wait | None:  # type: ignore[override]
+        return None if pod.metadata.name in ("go", "stop") else Wait(30)
+
+
+def with_plugins(*kinds: type[Plugin]) -> dict[str, Any]:
+    chosen = with_plugin(kinds[0])
+    for kind in kinds:
+        chosen["registry"] |= {kind.name: PluginEntry(kind, implemented_points(kind))}
+    chosen["config"]["profiles"][0]["plugins"]["multiPoint"]["enabled"] = [{"name": kind.name} for kind in kinds]
+    return chosen
+
+
+def test_a_pod_waits_for_all_who_hold_it() -> None:
+    made = scheduler(node("a", cpu=1), pod("one", cpu=1), **with_plugins(Hold, Second))
+    made.run_until_idle()
+    uid = pod("one").metadata.uid
+    assert world_of(made).waits == ["one held by Hold, Second until 30"]
+    assert not made.cluster.held.allow(uid, "Hold")
+    assert not made.cluster.held.allow(uid, "Whip")  # which does not hold it
+    made.step()
+    assert world_of(made).bindings == []
+    assert made.next_wakeup() == 50
+    assert made.cluster.held.allow(uid, "Second")
+    assert made.next_wakeup() is not None
+    made.step()
+    assert world_of(made).bindings == [("one", "a")]
+    assert not made.cluster.held.allow(uid, "Second")
+
+
+@pytest.mark.parametrize("name", ["go", "stop"])
+def test_any_plugin_may_end_a_wait_while_another_pod_is_placed(name: str) -> None:
+    made = scheduler(node("a", cpu=4), pod("one"), pod("two"), **with_plugins(HoldOrdinary, Whip))
+    made.run_until_idle()
+    assert world_of(made).bindings == []
+    made.observe(Event(Verb.ADDED, pod(name)))
+    made.step()
+    if name == "go":
+        assert world_of(made).bindings == [("go", "a"), ("one", "a"), ("two", "a")]
+        return
+    assert world_of(made).bindings == [("stop", "a")]
+    words = "0/1 nodes are available: 1 node(s) are wanted otherwise."
+    assert world_of(made).reports == [f"one: {words}", f"two: {words}"]
+    assert made.queue.find(pod("one").metadata.uid).unschedulable_plugins == {"Whip"}  # type: ignore[union-attr]
+    assert set(made.cluster.held.ended) == {pod("one").metadata.uid, pod("two").metadata.uid}
+
+
+def test_a_held_pod_that_is_preempted_is_tried_again_and_not_evicted() -> None:
+    made = scheduler(node("a", cpu=1), pod("one", cpu=1), **with_plugins(HoldOrdinary))
+    made.run_until_idle()
+    made.observe(Event(Verb.ADDED, pod("go", cpu=1, priority=10)))
+    made.step()
+    assert world_of(made).evictions == []
+    assert world_of(made).reports[-1] == "one: waiting on permit for pod: preempted"
+    made.run_until_idle()
+    assert world_of(made).bindings == [("go", "a")]
+
+
+@pytest.mark.parametrize("is_bound", [False, True], ids=["deleted", "bound by somebody else"])
+def test_a_held_pod_that_goes_gives_its_room_back(is_bound: bool) -> None:
+    made = scheduler(node("a", cpu=1), node("b", cpu=1), pod("one", cpu=1), **with_plugins(HoldOrdinary))
+    made.run_until_idle()
+    made.observe(Event(Verb.MODIFIED, pod("one", cpu=1, node="b")) if is_bound else Event(Verb.DELETED, pod("one")))
+    assert len(made.cluster.held) == 0
+    assert made.cluster.nodes.requested[:2, 0].tolist() == [0, 1000 if is_bound else 0]
+    world_of(made).advance(60)
+    assert made.step() is None
+    assert world_of(made).reports == []
 
 
 def test_a_refusal_at_reserve_undoes_the_choice() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairway.words import safe_cell, visible
+from fairway.words import go_duration, safe_cell, visible
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,24 @@ def test_a_cell_is_no_formula(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "a=b", "name-1", "1.5"])
 def test_other_cells_stay_as_they_are(text: str) -> None:
     assert safe_cell(text) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (30, "30s"),
+        (1.5, "1.5s"),
+        (60, "1m0s"),
+        (90.25, "1m30.25s"),
+        (3600, "1h0m0s"),
+        (90061.001, "25h1m1.001s"),
+        (0.5, "500ms"),
+        (0.0015, "1.5ms"),
+        (2.5e-5, "25µs"),
+        (3e-9, "3ns"),
+        (-2, "-2s"),
+    ],
+)
+def test_durations_as_go_prints_them(seconds: float, text: str) -> None:
+    assert go_duration(seconds) == text

@@ -7,9 +7,9 @@ from typing import Any
 
 from fairway.cluster import PodClass
 from fairway.model import Pod
-from fairway.plugin import Code, Plugin, Preparation, Refusal, Waiting, patch_of
+from fairway.plugin import Attempt, Code, Patch, Plugin, PostFilterResult, Preparation, Refusal, Wait, Waiting, patch_of
 
-__all__ = ["LICENSED", "ByRank", "Licence", "Mark", "Uneven"]
+__all__ = ["LICENSED", "ByRank", "Licence", "Mark", "Pairs", "Uncordon", "Uneven"]
 
 LICENSED = "example.com/licence"
 
@@ -27,6 +27,37 @@ class Uneven(Plugin):
     def queue_sort(self, waiting: Waiting) -> Any:
         rank = waiting.pod.metadata.labels.get("rank", "")
         return (int(rank),) if rank.isdigit() else rank
+
+
+class Pairs(Plugin):
+    """Holds pods of a pair (a label) until the other one has a node; one called "no" gives its partner back."""
+
+    def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Wait | None:
+        pair = pod.metadata.labels.get("pair")
+        if pair is None:
+            return None
+        partners = [held for held in self.cluster.held if held.pod.metadata.labels["pair"] == pair]
+        for partner in partners:
+            if pod.metadata.name == "no":
+                self.cluster.held.reject(partner.uid, self.name, "the partner says no")
+            else:
+                self.cluster.held.allow(partner.uid, self.name)
+        return None if partners else Wait(float(pod.metadata.labels.get("seconds", 600)))
+
+
+class Uncordon(Plugin):
+    """Makes nodes ready that are switched off (a label), if a pod fits nowhere; writes nonsense if the pod says so."""
+
+    def post_filter(self, attempt: Attempt) -> PostFilterResult:
+        if attempt.pod.metadata.labels.get("mistake") == "list":
+            return PostFilterResult(None, writes=["uncordon"])  # type: ignore[arg-type]
+        if attempt.pod.metadata.labels.get("mistake"):
+            return PostFilterResult(Refusal(("no",)), writes=(Patch("Node", "not-there", {}), *self._writes()))
+        return PostFilterResult(Refusal(("a node is switched on",)), writes=self._writes())
+
+    def _writes(self) -> tuple[Patch, ...]:
+        off = [there for there in self.cluster.nodes.objects if there is not None and there.spec.unschedulable]
+        return tuple(patch_of(there, {"spec": {"unschedulable": None}}) for there in off[:1])
 
 
 class Mark(Plugin):

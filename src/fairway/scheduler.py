@@ -12,12 +12,12 @@ those of `cycle.placing`; here is what takes time: queueing, waiting for permits
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
 from fairway.cluster import Action, Change, Cluster, ClusterEvent, Event, Resource, Verb
+from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.config import Configuration
 from fairway.cycle import Decision, Hold, Outcome, PluginTimer, Profile, Stop
 from fairway.cycle.extender import Extender
@@ -27,7 +27,7 @@ from fairway.cycle.pre_bind import PreBind
 from fairway.cycle.sampling import TieBreak
 from fairway.model import Pod
 from fairway.model.device_need import with_devices
-from fairway.plugin import Refusal
+from fairway.plugin import Refusal, Write
 from fairway.queue import Observer, QueuedPod, QueueRules, QueueSettings, SchedulingQueue, profile_name
 
 
@@ -44,21 +44,20 @@ class World(Protocol):
         written with the node.
         """
 
+    def hold(self, held: HeldPod) -> None:
+        """Permit plugins hold a pod back that has its node. Nothing to do but to tell people."""
+
+    def settled(self, settled: Settled) -> None:
+        """They hold it no longer: it is bound next, or goes back to the queue and is reported."""
+
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Remove a pod to make room for a more important one. A pod event tells when it is gone."""
 
+    def write(self, writes: Sequence[Write], pod: Pod) -> None:
+        """Post-filters want something written, for a pod that fits nowhere. What comes of it is seen in events."""
+
     def report(self, decision: Decision) -> None:
         """Tell people: the pod's condition and an event, with `decision.message`."""
-
-
-@dataclass(slots=True)
-class Held:
-    """A decided pod that a permit plugin holds back."""
-
-    queued: QueuedPod
-    decision: Decision
-    plugin: str
-    deadline: float
 
 
 Look = Callable[[Profile, Decision], None]
@@ -104,7 +103,7 @@ class Scheduler:
             nominations=self.cluster.nominations,
             observer=watch_queue,
         )
-        self.held: dict[str, Held] = {}  # by pod uid
+        self._held: dict[str, tuple[QueuedPod, Decision]] = {}  # by pod uid: those in `cluster.held`
         self._look = look
         self._bound: dict[str, tuple[QueuedPod, Decision]] = {}  # by pod uid: bound by us, not yet confirmed
 
@@ -116,9 +115,11 @@ class Scheduler:
         if isinstance(item, Pod):
             if not item.spec.node_name and not item.is_finished:
                 self._observe_waiting(item, event.verb is Verb.DELETED)
+                self._end_waits()
                 return
             self._observe_placed(item, event.verb is Verb.DELETED)
         self.queue.move(self.cluster.apply(event))
+        self._end_waits()
 
     def _observe_placed(self, pod: Pod, gone: bool) -> None:
         """A pod with a node came, changed or went, or one has ended: what we decided about it is true or obsolete."""
@@ -136,7 +137,7 @@ class Scheduler:
             return
         if not gone:
             # What we have decided about already is being bound; one that is held back hears of it when it comes back.
-            if uid in self.held or not (self.has_decided(uid) or uid in self.cluster.pods.by_uid):
+            if uid in self._held or not (self.has_decided(uid) or uid in self.cluster.pods.by_uid):
                 queued = self.queue.find(uid)
                 before = None if queued is None else queued.latest or queued.pod
                 self.queue.update(None, pod)
@@ -154,13 +155,14 @@ class Scheduler:
 
     def has_decided(self, uid: str) -> bool:
         """Was a node chosen for the pod, and is that neither confirmed nor taken back?"""
-        return uid in self.held or uid in self._bound
+        return uid in self._held or uid in self._bound
 
     def _take_decision(self, uid: str) -> Decision | None:
         """What we have decided about a pod, if the world has not confirmed it; it is out of our hands now."""
-        if uid in self.held:
+        self.cluster.held.forget(uid)
+        if uid in self._held:
             self.queue.done(uid)
-            return self.held.pop(uid).decision
+            return self._held.pop(uid)[1]
         return self._bound.pop(uid)[1] if uid in self._bound else None
 
     def _tell_less_important(self, pod: Pod) -> None:
@@ -171,9 +173,15 @@ class Scheduler:
 
     def step(self) -> Decision | None:
         """Try the next pod that is ready; None if none is ready now (ask `next_wakeup` when to come back)."""
-        self._end_waits()
+        if self._held:
+            self.cluster.held.expire(self.world.now())
+            self._end_waits()
         queued = self.queue.pop()
-        return None if queued is None else self._try(queued)
+        if queued is None:
+            return None
+        decision = self._try(queued)
+        self._end_waits()
+        return decision
 
     def run_until_idle(self) -> list[Decision]:
         """Try pods until none is ready at this instant."""
@@ -184,11 +192,10 @@ class Scheduler:
 
     def next_wakeup(self) -> float | None:
         """When there may be something to do without a new event; None if never."""
-        wakeup = self.queue.next_wakeup()
-        if not self.held:
-            return wakeup
-        times = [held.deadline for held in self.held.values()]
-        return min([*times, *([] if wakeup is None else [wakeup])], default=None)
+        wakeup, deadline = self.queue.next_wakeup(), self.cluster.held.next_deadline() if self._held else None
+        if wakeup is None or deadline is None:
+            return deadline if wakeup is None else wakeup
+        return min(wakeup, deadline)
 
     # -- decide ------------------------------------------------------------------------------------------------------
 
@@ -219,8 +226,10 @@ class Scheduler:
         if obstacle is None:
             self._bind(queued, decision)
         elif isinstance(obstacle, Hold):
-            plugin, seconds = obstacle.shortest
-            self.held[queued.uid] = Held(queued, decision, plugin, self.world.now() + seconds)
+            self._held[queued.uid] = queued, decision
+            held = self.cluster.held.find(queued.uid)
+            assert held is not None
+            self.world.hold(held)
         else:
             self._stop(queued, decision, obstacle)
 
@@ -237,26 +246,21 @@ class Scheduler:
             pod = with_devices(pod, indices)
         self.world.bind(pod, decision.node, before)
 
-    def allow(self, uid: str) -> None:
-        """A permit plugin lets a held pod go."""
-        held = self.held.pop(uid)
-        self._bind(held.queued, held.decision)
-
-    def reject(self, uid: str, refusal: Refusal) -> None:
-        """A permit plugin refuses a held pod after all."""
-        held = self.held.pop(uid)
-        decision = held.decision
-        self._unreserve(decision)
-        self._stop(held.queued, decision, Stop("Permit", held.plugin, refusal))
-        self._tell_others(decision)
-
     def _end_waits(self) -> None:
-        if not self.held:
-            return
-        now = self.world.now()
-        for uid in [uid for uid, held in self.held.items() if held.deadline <= now]:
-            words = f"rejected due to timeout after waiting at plugin {self.held[uid].plugin}"
-            self.reject(uid, Refusal((words,)))
+        """Carry out what plugins have said about pods that they hold, and whose time is up."""
+        while (settled := self.cluster.held.next_settled()) is not None:
+            queued, decision = self._held.pop(settled.held.uid)
+            self.world.settled(settled)
+            if settled.is_allowed:
+                self._bind(queued, decision)
+                continue
+            self.cluster.held.end(settled, self.world.now())
+            if settled.is_preempted:
+                self._give_up(queued, decision, f"waiting on permit for pod: {settled.reason}")
+                continue
+            self._unreserve(decision)
+            self._stop(queued, decision, Stop("Permit", settled.plugin, Refusal((settled.reason,))))
+            self._tell_others(decision)
 
     # -- back into the queue -----------------------------------------------------------------------------------------
 
@@ -286,6 +290,8 @@ class Scheduler:
         else:
             self.queue.nominate(pod, None)
         self.world.report(decision)
+        if preemption is not None and preemption.writes:
+            self.world.write(preemption.writes, pod)
         make_room(
             preemption,
             clear=lambda other: self.queue.nominate(other, ""),
@@ -294,10 +300,7 @@ class Scheduler:
 
     def _evict(self, victim: Pod, preemptor: Pod) -> None:
         """A victim that is not bound yet is simply not bound; any other has to be removed by the world."""
-        uid = victim.metadata.uid
-        if uid in self.held:
-            self.reject(uid, Refusal((f"preempted by pod {preemptor.key}",)))
-        else:
+        if not self.cluster.held.preempt(victim.metadata.uid, "DefaultPreemption"):
             self.world.evict(victim, preemptor)
 
     def binding_failed(self, pod: Pod, why: str) -> None:
@@ -305,7 +308,11 @@ class Scheduler:
         found = self._bound.pop(pod.metadata.uid, None)
         if found is None:
             return  # confirmed or deleted meanwhile
-        queued, decision = found
+        self._give_up(*found, why)
+        self._end_waits()
+
+    def _give_up(self, queued: QueuedPod, decision: Decision, why: str) -> None:
+        """Something broke after the choice of a node."""
         self._release(decision)
         decision.outcome, decision.error = Outcome.ERROR, why
         self._fail(queued, decision)

@@ -19,6 +19,7 @@ __all__ = [
     "clock_text",
     "count_text",
     "excerpt",
+    "go_duration",
     "length_text",
     "nodes_text",
     "plugin_text",
@@ -142,3 +143,28 @@ def length_text(seconds: float) -> str:
     parts = [("d", whole // DAY), ("h", whole % DAY // HOUR), ("m", whole % HOUR // MINUTE), ("s", whole % MINUTE)]
     first = next(place for place, (_, number) in enumerate(parts) if number)
     return " ".join(f"{number}{unit}" for unit, number in parts[first : first + 2] if number)
+
+
+def go_duration(seconds: float) -> str:
+    """A length as Go prints it, and so kube-scheduler: 1m30s, 1.5s, 500ms, 0s."""
+    nanos = round(seconds * 1e9)
+    sign, nanos = ("-", -nanos) if nanos < 0 else ("", nanos)
+    if nanos < 1_000_000_000:
+        unit, size = next(((unit, size) for unit, size in GO_UNITS if nanos >= size), ("s", 1))
+        return f"{sign}{_decimal(nanos, size)}{unit}"
+    minutes, rest = divmod(nanos, 60_000_000_000)
+    text = f"{_decimal(rest, 1_000_000_000)}s"
+    if minutes >= 60:
+        text = f"{minutes // 60}h{minutes % 60}m{text}"
+    elif minutes:
+        text = f"{minutes}m{text}"
+    return sign + text
+
+
+GO_UNITS: Final = (("ms", 1_000_000), ("µs", 1000), ("ns", 1))
+
+
+def _decimal(number: int, size: int) -> str:
+    """A number of parts, so many of which are one."""
+    whole, rest = divmod(number, size)
+    return f"{whole}.{rest:0{len(str(size)) - 1}}".rstrip("0") if rest else str(whole)

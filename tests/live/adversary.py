@@ -192,7 +192,7 @@ class Adversary:
         scheduler, world = self.live.scheduler, self.live.world
         assert isinstance(world, LiveWorld)
         counts = {
-            "held": len(scheduler.held),
+            "held": len(scheduler.cluster.held),
             "decided": len(scheduler._bound),  # noqa: SLF001 - nobody else sees what is kept for ever
             "bindings": world.backlog,
             "expected": len(world.assumed),

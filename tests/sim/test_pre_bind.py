@@ -80,10 +80,11 @@ def test_a_pod_that_was_written_on_before_its_binding_failed_is_tried_as_it_is_n
     assert len(failures(diary)) > 1
 
 
-def test_a_refusal_is_a_failed_attempt() -> None:
+def test_a_refusal_fails_the_attempt_which_is_made_again_after_a_backoff() -> None:
     simulation, diary = play("gold", pod("p", labels={"licence": "unknown"}), LICENCE)
     assert failures(diary) == []
-    assert diary.attempts[0] == (10, "p", "UNSCHEDULABLE")
+    assert diary.attempts[0] == (10, "p", "ERROR")
+    assert len(diary.attempts) > 2
     assert len(simulation.schedulers[0].scheduler.cluster.pods) == 0
 
 

@@ -16,12 +16,12 @@ from fairway.cli.main import CommandError
 from fairway.cli.output import Column, emit, is_structured, say
 from fairway.cli.run import live_errors
 from fairway.exit_codes import NO, UNREACHABLE
-from fairway.words import count_text, nodes_text, pods_text
+from fairway.words import count_text, nodes_text, plugin_text, pods_text
 
 if TYPE_CHECKING:
     from fairway.live.scheduler_client import SchedulerAddress
 
-__all__ = ["explain_pod", "show_queue"]
+__all__ = ["answer_sentence", "explain_pod", "show_queue"]
 
 WAITING = (
     Column("pod", "POD"),
@@ -78,7 +78,7 @@ def explain_pod(address: SchedulerAddress, pod: str, kubeconfig: str | None, con
     if is_structured(output):
         emit(found.get("refused", []), REFUSED, output, found)
         return 0 if fits else NO
-    say(_sentence(found))
+    say(answer_sentence(found))
     if found.get("refused"):
         say()
         emit(found["refused"], REFUSED, output)
@@ -88,7 +88,14 @@ def explain_pod(address: SchedulerAddress, pod: str, kubeconfig: str | None, con
     return 0 if fits else NO
 
 
-def _sentence(found: dict[str, Any]) -> str:
+def answer_sentence(found: dict[str, Any]) -> str:
+    """What the scheduler says about a pod, in one line."""
+    held, ended = found.get("held"), found.get("lastHold")
+    if held:
+        by = ", ".join(map(plugin_text, held["by"]))
+        return (
+            f"{found['pod']} is held on {found['node']} by {by} · since {held['since']}, until {held['until']} at most"
+        )
     if found["node"]:
         return f"{found['pod']} is {'being bound to' if found['assumed'] else 'on'} {found['node']}"
     queued = found["queue"]
@@ -96,7 +103,10 @@ def _sentence(found: dict[str, Any]) -> str:
     if queued is not None:
         words += f" ({queued['place']}) · attempt {queued['attempts']}"
     fits = f"fits on {nodes_text(found['feasible'])} of {count_text(found['nodes'])}"
-    return f"{words} · {fits if found['feasible'] else found['message'] or 'fits nowhere'}"
+    words = f"{words} · {fits if found['feasible'] else found['message'] or 'fits nowhere'}"
+    if ended:
+        words += f" · held on {ended['node']} by {plugin_text(ended['by'])} until {ended['until']}: {ended['reason']}"
+    return words
 
 
 def _ask(address: SchedulerAddress, kubeconfig: str | None, context: str | None, *paths: str) -> list[dict[str, Any]]:

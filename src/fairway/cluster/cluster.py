@@ -18,6 +18,7 @@ from fairway.cluster.counters import Counters
 from fairway.cluster.devices import DeviceTable
 from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
 from fairway.cluster.fragmentation import Fragmentation
+from fairway.cluster.held_pods import HeldPods
 from fairway.cluster.journal import Journal, LatestJournal
 from fairway.cluster.known_classes import KnownClasses, keeps_class
 from fairway.cluster.nodes import NodeTable
@@ -70,6 +71,7 @@ class Cluster:
         self.counters = Counters(self.nodes.labels, self.pods, self.classes.label_sets, self.nodes.capacity)
         self.nominations = Nominations()
         self.preemptions = Preemptions(self.pods)
+        self.held = HeldPods()
         self.node_journal = Journal()  # rows whose node came, went or changed
         self.pod_journal = LatestJournal(self.nodes.capacity)  # rows whose pods changed
         self.versions = Versions()

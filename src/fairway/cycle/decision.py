@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fairway.model import Pod
-from fairway.plugin import Candidate, Code, PodClass, Refusal
+from fairway.plugin import Candidate, Code, PodClass, Refusal, Write
 
 if TYPE_CHECKING:
     from fairway.cycle.diagnosis import Diagnosis
@@ -69,6 +69,7 @@ class Preemption:
     cleared: tuple[Pod, ...] = ()  # less important pods that waited for the chosen node and no longer do
     clear_nomination: bool = False
     num_potential: int = 0  # on how many nodes removing pods could have helped
+    writes: tuple[Write, ...] = ()  # what the post-filters ask the world to write
 
 
 @dataclass(slots=True)

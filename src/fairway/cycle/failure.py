@@ -112,6 +112,7 @@ class FailedAttempt:
         for plugin in self._profile.post_filters:
             result = plugin.post_filter(self)
             outcome.clear_nomination |= result.clear_nomination
+            outcome.writes += result.writes
             if result.refusal is None:
                 outcome.code, reasons = None, []
                 break

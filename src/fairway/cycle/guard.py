@@ -17,7 +17,9 @@ import numpy as np
 from fairway.model import Pod
 from fairway.plugin import (
     MAX_SCORE,
+    Create,
     Hint,
+    Patch,
     Plugin,
     PostFilterResult,
     Preparation,
@@ -218,6 +220,14 @@ def _checked_relaxations(plugin: Plugin, found: Any, *args: Any) -> Any:
     return relaxations
 
 
+def _checked_result(plugin: Plugin, found: Any, attempt: Any) -> Any:
+    result = _checked_answer("post_filter", PostFilterResult)(plugin, found)
+    if not isinstance(result.writes, tuple) or not all(isinstance(write, Patch | Create) for write in result.writes):
+        words = f"its result's writes are {_shortened(result.writes)}; they have to be a tuple of Patch and Create"
+        raise PluginError(f"plugin {plugin.name}: post_filter(): {words}")
+    return result
+
+
 def _checked_hints(plugin: Plugin, found: Any) -> Any:
     if isinstance(found, (list, tuple)) and all(isinstance(hint, Hint) for hint in found):
         return found
@@ -281,7 +291,7 @@ CHECKS: dict[str, Callable[..., Any]] = {
     "pre_filter": _checked_prepared,
     "filter": _checked_mask,
     "explain": _checked_words,
-    "post_filter": _checked_answer("post_filter", PostFilterResult),
+    "post_filter": _checked_result,
     "supply": _checked_supply,
     "funnel_words": _checked_funnel,
     "relax": _checked_relaxations,

@@ -53,14 +53,19 @@ def place(profile: Profile, pod: Pod) -> Placement:
 
 def settle(profile: Profile, decision: Decision, pod: Pod | None = None) -> Stop | Hold | None:
     """Carry a decision out in memory: reserve the node for the pod (or its newer version) and ask for the permit."""
-    return profile.assume(decision, pod) or profile.permit(pod or decision.pod, decision.pod_class, decision.row)
+    pod = pod or decision.pod
+    obstacle = profile.assume(decision, pod) or profile.permit(pod, decision.pod_class, decision.row)
+    if isinstance(obstacle, Hold):
+        profile.cluster.held.hold(pod, decision.node, obstacle.seconds, profile.now())
+    return obstacle
 
 
 def fail_at(decision: Decision, stop: Stop) -> None:
     """Make a failure of the decision: a plugin said no to the chosen node, and of no other node anything is known."""
     diagnosis = Diagnosis(1, 1)
     diagnosis.refuse(stop.plugin, np.array([0], np.intp), stop.refusal)
-    is_error = stop.refusal.code is Code.ERROR
+    # Permit is the last that may call a pod unschedulable; one that fails later is tried again after a backoff.
+    is_error = stop.refusal.code is Code.ERROR or stop.point == "PreBind"
     decision.outcome = Outcome.ERROR if is_error else Outcome.UNSCHEDULABLE
     if is_error:
         decision.error = stop.error

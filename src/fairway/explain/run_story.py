@@ -15,6 +15,7 @@ from typing import Any
 
 from fairway.explain.funnel import Group, Step, funnel_document
 from fairway.record import Run
+from fairway.record.vocabulary import HoldNote
 from fairway.words import count_text, length_text, nodes_text, plugin_text, time_text
 
 __all__ = ["Attempt", "Story", "story_document", "story_lines"]
@@ -112,8 +113,11 @@ def story_lines(story: Story) -> list[str]:
     """For people: one line that says it all, then what happened, in order."""
     row = story.row
     lines: list[tuple[float, str]] = [(row["created_seconds"], "created")]
+    # At one time, the end of a wait comes before the attempt that follows it, and everything else after the attempt.
+    told = [(one["reason"], (one["time_seconds"], f"{one['reason']}: {one['message']}")) for one in story.events]
+    lines += [line for reason, line in told if reason == HoldNote.NOT_ALLOWED]
     lines += _attempt_lines(story.attempts)
-    lines += [(one["time_seconds"], f"{one['reason']}: {one['message']}") for one in story.events]
+    lines += [line for reason, line in told if reason != HoldNote.NOT_ALLOWED]
     for name, words in (
         ("bound_seconds", f"bound to {row['node']}"),
         ("started_seconds", "started"),

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from fairway.cluster.held_pods import EndedHold, HeldPod
 from fairway.live.api.clock import rfc3339
 from fairway.live.service import LiveScheduler
 from fairway.live.serving.http_server import Routes
@@ -57,6 +58,7 @@ def _status(live: LiveScheduler) -> dict[str, Any]:
         "nodes": len(cluster.nodes.row_of),
         "podsOnNodes": len(cluster.pods),
         "podsAssumed": live.world.num_assumed,
+        "podsHeld": len(cluster.held),
         "queue": {place.value: number for place, number in live.scheduler.queue.counts().items()},
         "profiles": list(live.scheduler.profiles),
     }
@@ -92,15 +94,27 @@ def _queued(queued: QueuedPod, place: Place) -> dict[str, Any]:
     }
 
 
+def _held(held: HeldPod) -> dict[str, Any]:
+    return {"by": list(held.plugins), "since": rfc3339(held.since), "until": rfc3339(held.deadline)}
+
+
+def _ended(ended: EndedHold) -> dict[str, Any]:
+    times = {"since": rfc3339(ended.since), "until": rfc3339(ended.until)}
+    return {"by": ended.plugin, "node": ended.node, **times, "reason": ended.reason}
+
+
 def _why(live: LiveScheduler, pod: Pod) -> dict[str, Any]:
     uid = pod.metadata.uid
     queued = live.scheduler.queue.find(uid)
     placed = live.cluster.pods.by_uid.get(uid)
+    held, ended = live.cluster.held.find(uid), live.cluster.held.ended.get(uid)
     answer: dict[str, Any] = {
         "pod": pod.key,
         "node": None if placed is None else live.cluster.nodes.names[placed.row],
         "assumed": placed is not None and placed.assumed,
         "queue": None if queued is None or queued.place is None else _queued(queued, queued.place),
+        "held": None if held is None else _held(held),
+        "lastHold": None if ended is None else _ended(ended),
     }
     if placed is not None:
         return answer

@@ -218,6 +218,8 @@ def _record(
         live.world.on_compared = lambda found: recorder.note(
             found.pod, "ShadowDecision", f"fairway: {found.here or 'no node'}, cluster: {found.there}"
         )
+    else:
+        live.world.on_note = recorder.note
     file.start()
     return lambda: file.close(recorder.time)
 

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fairway.cluster import Event, Verb
+from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.cycle import Decision
 from fairway.cycle.pre_bind import PreBind
 from fairway.live.api.clock import Clock
 from fairway.model import Pod
+from fairway.plugin import Write
 from fairway.queue import Place, QueuedPod
 from fairway.scheduler import Scheduler
 
@@ -75,8 +77,17 @@ class ShadowWorld:
         self._refused.pop(pod.metadata.uid, None)
         self._chosen[pod.metadata.uid] = (pod, node, self._clock.monotonic() + PATIENCE_SECONDS)
 
+    def hold(self, held: HeldPod) -> None:
+        """It is not chosen yet."""
+
+    def settled(self, settled: Settled) -> None:
+        """What follows will be told."""
+
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Nobody has to go because of us."""
+
+    def write(self, writes: Sequence[Write], pod: Pod) -> None:
+        """Nothing is written."""
 
     def report(self, decision: Decision) -> None:
         """Remember that no node was found."""

@@ -28,6 +28,11 @@ class Patch:
     uid: str = ""  # with a uid or a version, it is refused if the object is another by now, or has changed
     version: str = ""
 
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+        return f"patch {_title(self.kind, self.namespace, self.name)}"
+
     def document(self) -> dict[str, Any]:
         """The patch as it is sent."""
         conditions = {"uid": self.uid, "resourceVersion": self.version}
@@ -40,6 +45,11 @@ class Create:
     """Make an object; a manifest, with the API's own field names."""
 
     manifest: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+        return f"create {_title(self.kind, self.namespace, self.name)}"
 
     @property
     def api_version(self) -> str:
@@ -63,6 +73,10 @@ class Create:
 
 
 Write = Patch | Create
+
+
+def _title(kind: str, namespace: str, name: str) -> str:
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
 def patch_of(thing: ApiObject, changes: Mapping[str, Any]) -> Patch:

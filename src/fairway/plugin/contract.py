@@ -180,7 +180,10 @@ class Plugin:
         """Give back what `reserve` took; also called when `reserve` never ran."""
 
     def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal | Wait | None:
-        """Last word before binding: go, refuse, or wait."""
+        """Last word before binding: go, refuse, or wait.
+
+        `self.cluster.held` has all pods that wait so; any plugin may `allow` or `reject` them there, at any time.
+        """
         return None
 
     def pre_bind(self, pod: Pod, pod_class: PodClass, row: int) -> Preparation | Refusal | None:

@@ -189,6 +189,7 @@ class PostFilterResult:
     chosen: Candidate | None = None
     candidates: tuple[Candidate, ...] = ()  # every node where clearing would have helped
     clear_nomination: bool = False  # the pod's own nominated node no longer makes sense
+    writes: tuple[Write, ...] = ()  # what the world is asked to write, in this order, whether it helps now or later
 
 
 class Waiting(Protocol):

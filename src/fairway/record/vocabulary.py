@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from typing import Self
 
-__all__ = ["IntervalEnd", "NodeChange", "NodeEnd", "ObjectVerb", "PodEnd", "Word"]
+__all__ = ["HoldNote", "IntervalEnd", "NodeChange", "NodeEnd", "ObjectVerb", "PodEnd", "Word"]
 
 
 class Word(enum.StrEnum):
@@ -67,3 +67,11 @@ class ObjectVerb(Word):
 
     APPLIED = "Applied", "it was made or changed"
     DELETED = "Deleted", "it was deleted"
+
+
+class HoldNote(Word):
+    """What is told about a pod that permit plugins hold (the `reason` of an event)."""
+
+    HELD = "Held", "it has its node, and waits for them"
+    ALLOWED = "Allowed", "they let it go: it is bound next"
+    NOT_ALLOWED = "NotAllowed", "one of them rejected it, or lost its patience: it goes back to the queue"

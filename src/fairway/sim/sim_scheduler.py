@@ -13,17 +13,22 @@ from time import perf_counter, thread_time  # noqa: TID251 - the scheduler's own
 import msgspec
 
 from fairway.cluster import Event
+from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.config import Configuration
 from fairway.cycle import Decision, Outcome, PluginTimes, Profile
 from fairway.cycle.pre_bind import PreBind
 from fairway.model import Pod
 from fairway.model.device_need import binding_annotations
 from fairway.model.disruption import PREEMPTED
+from fairway.plugin import Write
 from fairway.queue import Place, QueuedPod
 from fairway.record import Recorder, RecordOptions, Scored, best_nodes
+from fairway.record.vocabulary import HoldNote
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
 from fairway.sim.pre_bind import PodPreparations
+from fairway.sim.writing import carry_out
+from fairway.words import plugin_text, time_text
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,6 +187,18 @@ class SimScheduler:
         self.scheduler.binding_failed(pod, why)
         self._wake()
 
+    def hold(self, held: HeldPod) -> None:
+        """For the recording: who holds the pod, and until when."""
+        plugins, until = ", ".join(map(plugin_text, held.plugins)), time_text(held.deadline)
+        words = f"on {held.node} by {plugins}, until {until}"
+        self._recorder.event(self.now(), "Pod", held.pod.key, HoldNote.HELD, words)
+
+    def settled(self, settled: Settled) -> None:
+        """For the recording: how the wait ended."""
+        held = settled.held
+        note = HoldNote.ALLOWED if settled.is_allowed else HoldNote.NOT_ALLOWED
+        self._recorder.event(self.now(), "Pod", held.pod.key, note, settled.reason or f"to go to {held.node}")
+
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Delete a victim, saying why."""
         current = self._api.pod(victim.metadata.uid)
@@ -190,6 +207,15 @@ class SimScheduler:
         message = f"Preempted by pod {preemptor.metadata.uid} on node {current.spec.node_name}"
         self._recorder.event(self.now(), "Pod", current.key, "Preempted", message)
         self._api.delete(current, PREEMPTED)
+
+    def write(self, writes: Sequence[Write], pod: Pod) -> None:
+        """Write it, up to the first that is refused."""
+        for write in writes:
+            try:
+                carry_out(self._api, write)
+            except ApiError as refusal:
+                self._recorder.event(self.now(), "Pod", pod.key, "WriteFailed", f"{write.title}: {refusal}")
+                return
 
     def report(self, decision: Decision) -> None:
         """The recorder gets the words with the decision; the API server only what others may act on."""

@@ -153,6 +153,10 @@ class SchedulerMetrics:
         """One more (1) or less (-1) of an operation under way, such as `binding`."""
         self._of("scheduler_goroutines", operation).inc(change)
 
+    def permit_waited(self, result: str, seconds: float) -> None:
+        """A pod that permit plugins held is held no longer."""
+        self._of("scheduler_permit_wait_duration_seconds", result).observe(seconds)
+
     def volume_error(self, operation: str) -> None:
         """A stage of volume scheduling failed."""
         self._of("scheduler_volume_scheduling_stage_error_total", operation).inc()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fairway.cluster import Event, Verb
+from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.cycle import Decision, Outcome
 from fairway.cycle.extender import Extender
 from fairway.cycle.pre_bind import PreBind
@@ -28,10 +29,14 @@ from fairway.live.world.events import EventWriter
 from fairway.live.world.eviction import Evictor
 from fairway.live.world.pod_reader import PodReader
 from fairway.live.world.pre_bind import PodPreparations
+from fairway.live.world.writing import Writer
 from fairway.model import Pod
+from fairway.plugin import Write
 from fairway.plugins.volume_binding import VolumeBinding
 from fairway.queue import Place, QueuedPod
+from fairway.record.vocabulary import HoldNote
 from fairway.scheduler import Scheduler
+from fairway.words import plugin_text
 
 __all__ = ["LiveWorld", "WorldSettings"]
 
@@ -72,6 +77,7 @@ class LiveWorld:
         self._under_way: dict[str, QueuedPod | None] = {}  # by uid: bindings, and whom to measure
         self.extenders: Sequence[Extender] = ()
         self.on_progress: Callable[[], None] | None = None
+        self.on_note: Callable[[Pod, str, str], None] | None = None  # told what becomes of pods that are held
         self._preparing: set[asyncio.Task[None]] = set()
         self.reader = PodReader(api, pods, clock)
         self.binder = Binder(api, self.reader, clock, self, self._settings.binding)
@@ -81,6 +87,7 @@ class LiveWorld:
         self.evictor = Evictor(api, clock, self, self.events)
         self.evictor.on_done = metrics.preemption_carried_out
         self.preparations = PodPreparations(api, self)
+        self.writer = Writer(api, self.may_write)
 
     def attach(self, scheduler: Scheduler) -> None:
         """The scheduler that this is the world of."""
@@ -89,7 +96,7 @@ class LiveWorld:
     async def run(self) -> None:
         """Keep the workers going until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for part in (self.binder, self.assumed, self.statuses, self.events):
+            for part in (self.binder, self.assumed, self.statuses, self.events, self.writer):
                 group.create_task(part.run())
 
     async def finish(self, seconds: float) -> None:
@@ -129,10 +136,31 @@ class LiveWorld:
             self._metrics.volume_error("bind")
         self.binding_failed(pod, failure.why)
 
+    def hold(self, held: HeldPod) -> None:
+        """Others may know already where the pod is to go."""
+        self.statuses.write(held.pod, Wanted(nominated=held.node))
+        self._note(held, HoldNote.HELD, f"on {held.node} by {', '.join(map(plugin_text, held.plugins))}")
+
+    def settled(self, settled: Settled) -> None:
+        """A wait has ended; if in vain, it is reported next."""
+        held = settled.held
+        code = "Success" if settled.is_allowed else "Error" if settled.is_preempted else "Unschedulable"
+        self._metrics.permit_waited(code, self.now() - held.since)
+        note = HoldNote.ALLOWED if settled.is_allowed else HoldNote.NOT_ALLOWED
+        self._note(held, note, settled.reason or f"to go to {held.node}")
+
+    def _note(self, held: HeldPod, note: HoldNote, words: str) -> None:
+        if self.on_note is not None:
+            self.on_note(held.pod, note, words)
+
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Delete a victim, saying why."""
         node = self._scheduler_here().cluster.nominations.node_of(preemptor.metadata.uid) or victim.spec.node_name
         self.evictor.evict(victim, preemptor, node)
+
+    def write(self, writes: Sequence[Write], pod: Pod) -> None:
+        """Send it."""
+        self.writer.submit(writes, pod)
 
     def report(self, decision: Decision) -> None:
         """Tell people why a pod has to wait."""
