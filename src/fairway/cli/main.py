@@ -22,7 +22,7 @@ from fairway.words import excerpt
 
 __all__ = ["CommandError", "fairway", "main"]
 
-FAILED, USAGE, NO, UNREACHABLE, INTERRUPTED = 1, 2, 3, 4, 130
+FAILED, USAGE, NO, UNREACHABLE, NOT_COUNTED, INTERRUPTED = 1, 2, 3, 4, 5, 130
 DEBUG: Final = "FAIRWAY_DEBUG"
 LONGEST_LINE, MOST_LINES = 4000, 200
 """What is told of an error at most, whatever it quotes."""

@@ -8,15 +8,21 @@ object and field, in terms of what the user wrote: of the template, not of the p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairway.explain.controllers import Wanted
+from fairway.explain.workloads.claims import ClaimKeeper
+from fairway.explain.workloads.not_counted import NotCounted
 from fairway.model import (
     ApiObject,
     DecodeError,
     Loaded,
     Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
     Pod,
     PriorityClass,
     Source,
@@ -28,6 +34,9 @@ from fairway.model import (
 from fairway.model.owned import ephemeral_claims
 from fairway.model.validate import validate_objects
 
+if TYPE_CHECKING:
+    from fairway.explain.workloads.rollout import Rollout
+
 __all__ = ["Manifests"]
 
 SHOWN_PROBLEMS = 20
@@ -36,15 +45,31 @@ SHOWN_PROBLEMS = 20
 class Manifests:
     """The cluster and the pods to place on it."""
 
-    def __init__(self, objects: Sequence[Loaded], wanted: Sequence[Wanted], notes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        objects: Sequence[Loaded],
+        wanted: Sequence[Wanted],
+        notes: Sequence[str],
+        *,
+        not_counted: Sequence[NotCounted] = (),
+        rollouts: Sequence[Rollout] = (),
+    ) -> None:
         self.wanted = list(wanted)
         self.notes = list(notes)  # what the user should know about the files
+        self.not_counted = tuple(not_counted)  # what may make pods that are not among these
+        self.rollouts = tuple(rollouts)  # what replaces the pods that it has
         self._classes = [one for one in objects if isinstance(one.object, PriorityClass | StorageClass)]
         extra = [Loaded(thing, one.source) for one in wanted for thing in one.objects]
         complete = default_objects([*objects, *extra])
         self._check(complete)
         self.names: dict[str, Source] = {}  # of the objects, and the uids of pods: where each was found
         self.objects = [_registered(one, self.names) for one in complete]
+        if any(isinstance(thing, PersistentVolume | PersistentVolumeClaim) for thing in self.objects):
+            self.objects = self._claims.settle(self.objects)
+
+    @cached_property
+    def _claims(self) -> ClaimKeeper:
+        return ClaimKeeper(self.objects)
 
     @property
     def num_nodes(self) -> int:
@@ -66,7 +91,8 @@ class Manifests:
                 raise _translated(error, wanted) from error
             assert isinstance(pod, Pod)
             claims += self._completed([Loaded(claim, wanted.source) for claim in ephemeral_claims(pod)])
-            yield pod, [one.object for one in claims if object_name(one.object) not in names]
+            made = [one.object for one in claims if object_name(one.object) not in names]
+            yield pod, self._claims.settle_claims(made) if made else made
 
     def _check(self, complete: Sequence[Loaded]) -> None:
         """Refuse what an API server would refuse; of equal pods, one is looked at."""
