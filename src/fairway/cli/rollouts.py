@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from fairway.explain.funnel import funnel_document, funnel_lines
-from fairway.explain.workloads.rollout_play import RolloutAnswer, RolloutStep
+from fairway.explain.workloads.rollout_play import RolloutAnswer
+from fairway.explain.workloads.rollout_watch import RolloutStep
 from fairway.model import DaemonSet, Deployment, StatefulSet
 
 __all__ = ["rollout_document", "rollout_lines"]
@@ -49,6 +50,7 @@ def rollout_document(answer: RolloutAnswer) -> dict[str, Any]:
         "leastAvailable": answer.least_available,
         "waiting": list(answer.waiting),
         "evicts": list(answer.evicted),
+        "fix": answer.fix or None,
         "message": stuck.message if stuck else None,
         "funnel": funnel_document(stuck.funnel) if stuck else [],
         "steps": [
@@ -119,6 +121,8 @@ def _outcome(answer: RolloutAnswer, num_nodes: int) -> Iterator[str]:
         yield f"  {answer.stuck.message}"
         if answer.stuck.funnel:
             yield from funnel_lines(answer.stuck.funnel, num_nodes)
+    if answer.fix:
+        yield f"  fix  {answer.fix} → it comes through"
 
 
 def _waiting(answer: RolloutAnswer) -> str:

@@ -149,7 +149,8 @@ def try_command(
     num_nodes, not_counted = trial.manifests.num_nodes, trial.manifests.not_counted
     rollouts = _play(trial, verdicts)
     document = _document(verdicts, num_nodes) | _more(trial, rollouts)
-    emit([_row(verdict, num_nodes) for verdict in verdicts], COLUMNS, output, document)
+    if verdicts or not rollouts or is_structured(output):
+        emit([_row(verdict, num_nodes) for verdict in verdicts], COLUMNS, output, document)
     if not is_structured(output):
         _explain(verdicts, num_nodes)
         _print_rollouts(rollouts, num_nodes)

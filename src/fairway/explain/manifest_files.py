@@ -32,6 +32,7 @@ from fairway.model import (
     Pod,
     ReplicaSet,
     ReplicationController,
+    Skipped,
     Source,
     StatefulSet,
     UserError,
@@ -102,13 +103,15 @@ def load_manifests(inputs: Inputs, cluster_files: Sequence[str], there: Sequence
     wanted += [standing.settled(None, one) for one in expansion.wanted]
     if not wanted and not expansion.not_counted and not standing.num_pods_there:
         hint = "a pod, or something that makes pods: Deployment, StatefulSet, Job, DaemonSet, ..."
-        what = f"nothing to place in {', '.join(inputs.names)}{_instead(kept, Counter(one.kind for one in expansion.others))}"
-        raise UserError(what, f"give with -f {hint}")
+        instead = _instead(kept, Counter(one.kind for one in expansion.others))
+        raise UserError(f"nothing to place in {', '.join(inputs.names)}{instead}", f"give with -f {hint}")
     if sum(one.num_pods for one in wanted) > MAX_PODS:
         raise UserError(f"more than {MAX_PODS} pods are too many to try", "try fewer replicas, or use --copies")
     objects = complete_cluster(objects, wanted, notes, is_all=bool(there))
-    skipped_kinds = Counter(one.title for one in (*in_cluster.others, *expansion.others))
-    notes += _notes(objects, wanted, nodes, skipped_kinds)
+    skipped = Counter(one.title for one in (*in_cluster.others, *expansion.others))
+    rolled_out = {one.title for one in standing.rollouts}
+    made = [one for one in wanted if one.kind != "Pod" and one.title not in rolled_out]
+    notes += _notes(objects, made, nodes, skipped)
     return Manifests(objects, wanted, notes, not_counted=expansion.not_counted, rollouts=standing.rollouts)
 
 
@@ -217,9 +220,8 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _notes(
-    objects: Sequence[Loaded], wanted: Sequence[Wanted], nodes: Sequence[Node], skipped: Counter[str]
+    objects: Sequence[Loaded], made: Sequence[Wanted], nodes: Sequence[Node], skipped: Counter[str]
 ) -> Iterator[str]:
-    made = [one for one in wanted if one.kind != "Pod"]
     if made:
         parts = (f"{one.num_pods} of {one.title}" + (f" ({one.remark})" if one.remark else "") for one in made)
         yield f"made {sum(one.num_pods for one in made)} pods: {', '.join(parts)}"

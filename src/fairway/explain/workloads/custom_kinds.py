@@ -14,22 +14,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from fairway.explain.controllers import MAX_PODS, Copy, Wanted
-from fairway.explain.workloads.kind_table import Claim, Count, KindEntry, Owned, PodsEntry
+from fairway.explain.workloads.custom_claims import claim_templates, with_claims
+from fairway.explain.workloads.kind_table import Count, KindEntry, Owned, PodsEntry
 from fairway.explain.workloads.tree_text import MISSING, Scope, fill_text, fill_tree, find_value, merge_trees
 from fairway.model import (
     DecodeError,
     ObjectMeta,
-    PersistentVolumeClaim,
     Pod,
     PodTemplateSpec,
     Skipped,
     decode_object,
 )
 from fairway.model.template import template_pod
-from fairway.model.volume import PersistentVolumeClaimVolumeSource, Volume
 
 __all__ = ["CannotCount", "CustomOwner", "wanted_by_table"]
 
@@ -210,7 +207,7 @@ def _copies(
     template: PodTemplateSpec,
 ) -> Callable[[int], Copy]:
     firsts = [count.first if isinstance(count, Count) else 0 for count in pods.count]
-    claims = [made for claim in pods.claims for made in _claims(claim, scope, one)]
+    claims = [made for claim in pods.claims for made in claim_templates(claim, scope, one.source)]
 
     def make(index: int) -> Copy:
         numbers: dict[str, Any] = {"index": index}
@@ -224,19 +221,7 @@ def _copies(
         name = fill_text(pods.name if pods.part else pods.name.replace("-$(part)", ""), inner).lower()
         labels = {key: fill_text(value, inner) for key, value in pods.labels.items()}
         pod = template_pod(_owner(one, meta, pods.owner, inner), template, name, labels)
-        own = tuple(_claim_of(volume, claim, pod) for volume, claim in claims)
-        if own:
-            names = {volume for volume, _ in claims}
-            volumes = [volume for volume in pod.spec.volumes if volume.name not in names]
-            volumes += [
-                Volume(
-                    name=volume or "data",
-                    persistent_volume_claim=PersistentVolumeClaimVolumeSource(claim_name=claim.metadata.name),
-                )
-                for (volume, _), claim in zip(claims, own, strict=True)
-            ]
-            pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, volumes=tuple(volumes)))
-        return pod, own
+        return with_claims(pod, claims)
 
     return make
 
@@ -246,27 +231,3 @@ def _owner(one: Skipped, meta: ObjectMeta, owner: Owned | None, scope: Scope) ->
         return CustomOwner(one.api_version, one.kind, meta)
     name = fill_text(owner.name, scope)
     return CustomOwner(owner.api_version, owner.kind, ObjectMeta(name=name, namespace=meta.namespace))
-
-
-def _claims(claim: Claim, scope: Scope, one: Skipped) -> Iterator[tuple[str, PersistentVolumeClaim]]:
-    """The volumes' names and their claims' templates."""
-    name = fill_text(claim.name, scope)
-    trees: list[Mapping[str, Any]] = [{"spec": fill_tree(claim.spec, scope)}] if claim.spec else []
-    if claim.path:
-        found = find_value(scope, claim.path)
-        trees = found if isinstance(found, list) else [found] if isinstance(found, Mapping) else []
-    for tree in trees:
-        meta = tree.get("metadata") or {}
-        whole = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": tree.get("spec") or {}}
-        made = decode_object(whole, one.source)
-        assert isinstance(made, PersistentVolumeClaim)
-        if not made.spec.access_modes:  # operators take it for granted
-            spec = msgspec.structs.replace(made.spec, access_modes=("ReadWriteOnce",))
-            made = msgspec.structs.replace(made, spec=spec)
-        yield made.metadata.name or name, made
-
-
-def _claim_of(volume: str, claim: PersistentVolumeClaim, pod: Pod) -> PersistentVolumeClaim:
-    name = f"{volume}-{pod.metadata.name}" if volume else pod.metadata.name
-    meta = msgspec.structs.replace(claim.metadata, name=name, namespace=pod.metadata.namespace, uid="")
-    return msgspec.structs.replace(claim, metadata=meta)
