@@ -19,12 +19,15 @@ from fairway.explain.workloads.there import ROLLING, Fleet
 from fairway.model import DaemonSet, Deployment, Pod, PodTemplateSpec, ReplicaSet, StatefulSet
 from fairway.model.controllers import Controller
 from fairway.model.default_controllers import default_controller
-from fairway.model.owned import TEMPLATE_HASH, labelled, replica_set_of
+from fairway.model.owned import REVISION, TEMPLATE_HASH, labelled, replica_set_of
 from fairway.model.template import owner_reference
+from fairway.sim.controllers.revisions import revision_name
 
 __all__ = ["Rollout"]
 
 RUNNING: Final = "Running"
+SETTLED: Final = 2.0
+"""Seconds after which what was there at first has come to rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,21 @@ class Rollout:
         return not self.fleet.former
 
     @property
+    def start(self) -> float:
+        """When the template changes, in seconds; a Deployment that is at it already goes on at once."""
+        return 0.0 if isinstance(self.thing, Deployment) and self.fleet.present and not self.is_restart else SETTLED
+
+    @property
     def old_uids(self) -> frozenset[str]:
         """The pods that are to go."""
         return frozenset(pod.metadata.uid for pod in (self.fleet.pods if self.is_restart else self.fleet.former))
+
+    def is_new(self, pod: Pod, replica_set: ReplicaSet | None) -> bool:
+        """Is a pod of the simulation of the new template? `replica_set` is the one that it belongs to, if any."""
+        after = self.after()
+        if isinstance(after, Deployment):
+            return replica_set is not None and same_template(replica_set.spec.template, after.spec.template)
+        return pod.metadata.labels.get(REVISION) == revision_name(after.metadata.name, after.spec.template)
 
     def after(self) -> ROLLING:
         """The controller as it is to be."""
@@ -75,7 +90,10 @@ class Rollout:
         if isinstance(former, StatefulSet):
             replicas = there.spec.replicas if isinstance(there, StatefulSet) else len(pods)
             former = msgspec.structs.replace(former, spec=msgspec.structs.replace(former.spec, replicas=replicas))
-        return [former, *(_owned_by(pod, former) for pod in pods)]
+        old, mark = self.old_uids, revision_name(after.metadata.name, after.spec.template)
+        present = [_revised(pod, mark) for pod in pods if pod.metadata.uid not in old]
+        former_pods = [_revised(pod, "former") for pod in pods if pod.metadata.uid in old]
+        return [former, *(_owned_by(pod, former) for pod in (*former_pods, *present))]
 
     def _before_deployment(self, after: Deployment, pods: list[Pod]) -> list[Any]:
         """Its ReplicaSets as the cluster has them, or as their pods tell; the youngest is the one in force."""
@@ -108,7 +126,7 @@ class Rollout:
         replicas = there.spec.replicas if isinstance(there, Deployment) else total
         former = _with_template(after, template)
         former = msgspec.structs.replace(former, spec=msgspec.structs.replace(former.spec, replicas=replicas))
-        return [former, *sets, *owned]
+        return [former if self.start else after, *sets, *owned]
 
     def _uid(self) -> str:
         if self.there is not None and self.there.metadata.uid:
@@ -156,6 +174,11 @@ def _running(pod: Pod) -> Pod:
     if pod.status.phase == RUNNING:
         return pod
     return msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, phase=RUNNING))
+
+
+def _revised(pod: Pod, mark: str) -> Pod:
+    meta = msgspec.structs.replace(pod.metadata, labels=pod.metadata.labels | {REVISION: mark})
+    return msgspec.structs.replace(pod, metadata=meta)
 
 
 def _owned_by(pod: Pod, owner: Any) -> Pod:

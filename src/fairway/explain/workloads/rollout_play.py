@@ -19,7 +19,7 @@ from fairway.explain.controllers import Wanted
 from fairway.explain.manifests import Manifests
 from fairway.explain.trial import Trial, Verdict
 from fairway.explain.workloads.rollout import Rollout
-from fairway.explain.workloads.rollout_watch import START, RolloutStep, RolloutWatch
+from fairway.explain.workloads.rollout_watch import RolloutStep, RolloutWatch
 from fairway.model import (
     DaemonSet,
     Deployment,
@@ -131,17 +131,10 @@ def _play(trial: Trial, rollout: Rollout, objects: Sequence[Any]) -> tuple[Rollo
     )
     simulation = Simulation(plan, NullWriter())
     watch = RolloutWatch(rollout, simulation)
-    simulation.timeline.at(START, lambda: simulation.api.update(_with_version(simulation, after)))
+    if rollout.start:
+        simulation.timeline.at(rollout.start, lambda: simulation.api.update(after))
     simulation.run()
     return _answer(trial, rollout, watch), watch.objects_left()
-
-
-def _with_version(simulation: Simulation, after: Any) -> Any:
-    """The controller as it is to be, with the uid under which the simulation knows it."""
-    meta = after.metadata
-    there = simulation.api.find(after.kind, meta.namespace, meta.name)
-    assert there is not None
-    return msgspec.structs.replace(after, metadata=msgspec.structs.replace(meta, uid=there.metadata.uid))
 
 
 def _answer(trial: Trial, rollout: Rollout, watch: RolloutWatch) -> RolloutAnswer:

@@ -28,7 +28,7 @@ def same_template(there: PodTemplateSpec, wanted: PodTemplateSpec) -> bool:
 
 def same_pod(there: Pod, made: Pod, *, is_daemon: bool = False) -> bool:
     """Could the pod have been made from the template that `made` is of? Admission may have added to it since."""
-    if not made.metadata.labels.items() <= (there.metadata.labels | _identity(made)).items():
+    if not made.metadata.labels.items() <= there.metadata.labels.items():
         return False
     if not made.metadata.annotations.items() <= there.metadata.annotations.items():
         return False
@@ -61,12 +61,6 @@ def _default_spec(spec: PodSpec) -> PodSpec:
     bare = msgspec.structs.replace(spec, priority_class_name="", priority=None, preemption_policy=None)
     made = default_pod(Pod(spec=bare), {}).spec
     return msgspec.structs.replace(made, priority_class_name=spec.priority_class_name, priority=None)
-
-
-def _identity(pod: Pod) -> dict[str, str]:
-    """Labels that a controller makes up."""
-    own = pod.metadata.labels
-    return {TEMPLATE_HASH: own[TEMPLATE_HASH]} if TEMPLATE_HASH in own else {}
 
 
 def _same_containers(there: tuple[Container, ...], wanted: tuple[Container, ...]) -> bool:

@@ -16,12 +16,13 @@ import msgspec
 
 from fairway.explain.controllers import Copy, Wanted
 from fairway.explain.workloads.same_template import same_pod, same_template
-from fairway.model import DaemonSet, Deployment, Job, Pod, ReplicaSet, StatefulSet
+from fairway.model import CronJob, DaemonSet, Deployment, Job, Pod, PodTemplateSpec, ReplicaSet, StatefulSet
 from fairway.model.controllers import Controller
 from fairway.model.daemon import target_node
-from fairway.model.owned import REVISION, TEMPLATE_HASH
+from fairway.model.owned import REVISION, TEMPLATE_HASH, labelled
+from fairway.model.template import template_pod
 
-__all__ = ["Fleet", "Residents", "without_those_there"]
+__all__ = ["ROLLING", "Fleet", "Residents", "jobs_left", "without_those_there"]
 
 ROLLING = Deployment | StatefulSet | DaemonSet
 """What replaces its pods when its template changes."""
@@ -94,14 +95,14 @@ class Residents:
             if is_same and latest is not None:  # an update is under way: only those that are through are present
                 return Fleet(*_split(pods, lambda pod: pod.metadata.labels.get(REVISION) == latest))
             return Fleet(tuple(pods), ()) if is_same else Fleet((), tuple(pods))
-        model = wanted.make(0)[0]
+        model = _model(thing, wanted)
         is_daemon = isinstance(thing, DaemonSet)
         return Fleet(*_split(pods, lambda pod: same_pod(pod, model, is_daemon=is_daemon)))
 
     def _deployment_fleet(self, thing: Deployment, wanted: Wanted) -> Fleet:
         namespace, name = wanted.namespace, wanted.name
         sets = {one.metadata.name: one for one in self._sets.get((namespace, name), ())}
-        model = wanted.make(0)[0]
+        model = _model(thing, wanted)
         present: list[Pod] = []
         former: list[Pod] = []
         for pod in self._pods.get(namespace, ()):
@@ -153,6 +154,15 @@ def jobs_left(job: Job, residents: Residents) -> int | None:
     return max(0, job.spec.completions - succeeded)
 
 
+def _model(thing: Controller | None, wanted: Wanted) -> Pod:
+    """A pod with what all pods of the template have, and nothing that one of them has for itself."""
+    if thing is not None and not isinstance(thing, CronJob):
+        return template_pod(thing, thing.spec.template or PodTemplateSpec(), "model")
+    (first, _), (second, _) = wanted.make(0), wanted.make(1)
+    labels = dict(first.metadata.labels.items() & second.metadata.labels.items())
+    return msgspec.structs.replace(first, metadata=msgspec.structs.replace(first.metadata, labels=labels))
+
+
 def _missing(wanted: Wanted, pods: Sequence[Pod]) -> list[int]:
     """The indices of pods that are not there: by their names or nodes if those tell, else by their number."""
     names = {pod.metadata.name for pod in pods}
@@ -197,7 +207,8 @@ def _renamed(wanted: Wanted, there: Sequence[Pod]) -> tuple[ReplicaSet, ...]:
                 thing.spec.selector, match_labels=thing.spec.selector.match_labels | {TEMPLATE_HASH: mark}
             )
             meta = msgspec.structs.replace(thing.metadata, name=f"{wanted.name}-{mark}")
-            spec = msgspec.structs.replace(thing.spec, selector=selector)
+            template = labelled(thing.spec.template, {TEMPLATE_HASH: mark})
+            spec = msgspec.structs.replace(thing.spec, selector=selector, template=template)
             thing = msgspec.structs.replace(thing, metadata=meta, spec=spec)  # noqa: PLW2901
         made.append(thing)
     return tuple(made)
