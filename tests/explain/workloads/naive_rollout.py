@@ -92,7 +92,8 @@ def daemon_set(*, capacities: list[int], unavailable: int | str, surge: int | st
     whole = len(capacities)
     more = share(surge, whole, up=True)
     allowed = more or max(1, share(unavailable, whole, up=True))
-    old, new = set(range(whole)), set()
+    old = set(range(whole))
+    new: set[int] = set()
     stuck: set[int] = set()
     most = least = whole
     while True:

@@ -14,7 +14,7 @@ from fairway.explain.manifests import Manifests
 from fairway.explain.trial import Trial
 from fairway.explain.workloads.rollout_play import RolloutAnswer, play_rollouts
 from fairway.explain.workloads.standing import Standing
-from fairway.model import Loaded, Node, Source, decode_object
+from fairway.model import DaemonSet, Deployment, Loaded, Node, Source, StatefulSet, decode_object
 from fairway.plugins.registry import REGISTRY
 from fairway.testing import node, pod
 from tests.cli.trial_files import Folder
@@ -35,6 +35,7 @@ def play(
     """The only roll-out that comes of this."""
     objects = [*nodes, *(decode_object(one) for one in pods)]
     wanted_thing = decode_object(thing)
+    assert isinstance(wanted_thing, Deployment | StatefulSet | DaemonSet)
     standing = Standing(objects, is_rollout=False)
     wanted = standing.settled(wanted_thing, wanted_by(wanted_thing, Source(), nodes))
     manifests = Manifests([Loaded(one, Source()) for one in objects], [wanted], [], rollouts=standing.rollouts)
@@ -95,7 +96,7 @@ def test_recreate_goes_by_the_rules(replicas: int, spare: int, new_size: int) ->
 def test_a_stateful_set_rolls_out_by_the_rules(replicas: int, partition: int, spare: int, new_size: int) -> None:
     capacity = 2 * replicas + spare
     pods = [running(f"web-{index}", "n1", "StatefulSet/web", cpu="2") for index in range(replicas)]
-    update = {"updateStrategy": {"rollingUpdate": {"partition": partition}}}
+    update: dict[str, Any] = {"updateStrategy": {"rollingUpdate": {"partition": partition}}}
     thing = workload("StatefulSet", image="v2", cpu=str(new_size), replicas=replicas, **update)
     answer = play([node("n1", cpu=capacity)], pods, thing)
     expected = naive_rollout.stateful_set(
@@ -123,7 +124,7 @@ def test_a_daemon_set_rolls_out_by_the_rules(
     surge, unavailable = rolling
     nodes = [node(f"n{index}", cpu=capacity) for index, capacity in enumerate(capacities)]
     pods = [running(f"web-{index}", f"n{index}", "DaemonSet/web", cpu="2") for index in range(len(capacities))]
-    update = {"updateStrategy": {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}}
+    update: dict[str, Any] = {"updateStrategy": {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}}
     answer = play(nodes, pods, workload("DaemonSet", image="v2", cpu=str(new_size), **update))
     expected = naive_rollout.daemon_set(
         capacities=capacities, unavailable=unavailable, surge=surge, old_size=2, new_size=new_size
@@ -280,7 +281,10 @@ def test_a_stateful_set_that_is_at_it_goes_on(folder: Folder) -> None:
 
 def test_a_stateful_set_keeps_its_claims(folder: Folder) -> None:
     """A pod that is replaced goes back to where its volume is, and may find it occupied."""
-    claim: dict[str, Any] = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast"}}
+    claim: dict[str, Any] = {
+        "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast"},
+    }
     claim["spec"]["resources"] = {"requests": {"storage": "1Gi"}}
     volume = {
         "apiVersion": "v1",
