@@ -31,7 +31,7 @@ from fairway.model import (
     StatefulSet,
 )
 from fairway.model.controllers import RollingUpdate
-from fairway.record import NullWriter
+from fairway.record import NullRecorder, RecordOptions
 from fairway.sim.simulation import Plan, SchedulerPlan, Simulation
 
 __all__ = ["RolloutAnswer", "play_rollouts"]
@@ -129,7 +129,8 @@ def _play(trial: Trial, rollout: Rollout, objects: Sequence[Any]) -> tuple[Rollo
         schedulers=[SchedulerPlan("rollout", configuration)],
         seed=trial.seed or 0,
     )
-    simulation = Simulation(plan, NullWriter())
+    options = RecordOptions(decisions="none", queue=False, events=False, objects=False)
+    simulation = Simulation(plan, NullRecorder(), options)
     watch = RolloutWatch(rollout, simulation)
     if rollout.start:
         simulation.timeline.at(rollout.start, lambda: simulation.api.update(after))
