@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from fairway.explain.funnel import funnel_document, funnel_lines
-from fairway.explain.workloads.rollout_play import RolloutAnswer
-from fairway.explain.workloads.rollout_watch import RolloutStep
 from fairway.model import DaemonSet, Deployment, StatefulSet
+from fairway.rehearsal.rollout_play import RolloutAnswer
+from fairway.rehearsal.rollout_watch import RolloutStep
 
 __all__ = ["rollout_document", "rollout_lines"]
 

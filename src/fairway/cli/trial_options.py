@@ -85,8 +85,10 @@ def trial_options(command: F) -> F:
         **options: Any,
     ) -> Any:
         from fairway.explain.workloads.inputs import Inputs
+        from fairway.rehearsal.claims import ClaimKeeper
 
-        return command(*arguments, files=Inputs(files, kustomizations, kind_files), **options)
+        inputs = Inputs(files, kustomizations, kind_files, claim_binder=ClaimKeeper)
+        return command(*arguments, files=inputs, **options)
 
     decorated: Any = with_inputs
     for option in reversed(OPTIONS):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fairway.explain.trial import Trial, Verdict
     from fairway.explain.workloads.inputs import Inputs
     from fairway.explain.workloads.not_counted import NotCounted
-    from fairway.explain.workloads.rollout_play import RolloutAnswer
+    from fairway.rehearsal.rollout_play import RolloutAnswer
 
 __all__ = ["try_command"]
 
@@ -168,7 +168,7 @@ def try_command(
 def _play(trial: Trial, verdicts: Sequence[Verdict]) -> list[RolloutAnswer]:
     if not trial.manifests.rollouts:
         return []
-    from fairway.explain.workloads.rollout_play import play_rollouts
+    from fairway.rehearsal.rollout_play import play_rollouts
 
     with progress("playing roll-outs", len(trial.manifests.rollouts)) as advance:
         return play_rollouts(trial, verdicts, lambda rollout: advance(1))

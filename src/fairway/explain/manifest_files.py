@@ -112,7 +112,14 @@ def load_manifests(inputs: Inputs, cluster_files: Sequence[str], there: Sequence
     rolled_out = {one.title for one in standing.rollouts}
     made = [one for one in wanted if one.kind != "Pod" and one.title not in rolled_out]
     notes += _notes(objects, made, nodes, skipped)
-    return Manifests(objects, wanted, notes, not_counted=expansion.not_counted, rollouts=standing.rollouts)
+    return Manifests(
+        objects,
+        wanted,
+        notes,
+        not_counted=expansion.not_counted,
+        rollouts=standing.rollouts,
+        claim_binder=inputs.claim_binder,
+    )
 
 
 def _is_asked(thing: ApiObject, asked: Sequence[Asked]) -> bool:

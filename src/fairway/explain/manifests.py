@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairway.explain.controllers import Wanted
-from fairway.explain.workloads.claims import ClaimKeeper
+from fairway.explain.workloads.inputs import BinderFactory, ClaimBinder
 from fairway.explain.workloads.not_counted import NotCounted
 from fairway.model import (
     ApiObject,
@@ -53,6 +53,7 @@ class Manifests:
         *,
         not_counted: Sequence[NotCounted] = (),
         rollouts: Sequence[Rollout] = (),
+        claim_binder: BinderFactory | None = None,
     ) -> None:
         self.wanted = list(wanted)
         self.notes = list(notes)  # what the user should know about the files
@@ -64,12 +65,14 @@ class Manifests:
         self._check(complete)
         self.names: dict[str, Source] = {}  # of the objects, and the uids of pods: where each was found
         self.objects = [_registered(one, self.names) for one in complete]
-        if any(isinstance(thing, PersistentVolume | PersistentVolumeClaim) for thing in self.objects):
-            self.objects = self._claims.settle(self.objects)
+        self._make_binder = claim_binder
+        has_storage = any(isinstance(thing, PersistentVolume | PersistentVolumeClaim) for thing in self.objects)
+        if has_storage and self._binder is not None:
+            self.objects = self._binder.settle(self.objects)
 
     @cached_property
-    def _claims(self) -> ClaimKeeper:
-        return ClaimKeeper(self.objects)
+    def _binder(self) -> ClaimBinder | None:
+        return None if self._make_binder is None else self._make_binder(self.objects)
 
     @property
     def num_nodes(self) -> int:
@@ -92,7 +95,7 @@ class Manifests:
             assert isinstance(pod, Pod)
             claims += self._completed([Loaded(claim, wanted.source) for claim in ephemeral_claims(pod)])
             made = [one.object for one in claims if object_name(one.object) not in names]
-            yield pod, self._claims.settle_claims(made) if made else made
+            yield pod, self._binder.settle_claims(made) if made and self._binder is not None else made
 
     def _check(self, complete: Sequence[Loaded]) -> None:
         """Refuse what an API server would refuse; of equal pods, one is looked at."""

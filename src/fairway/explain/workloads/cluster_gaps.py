@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from fairway.explain.controllers import Wanted
-from fairway.explain.workloads.claims import assumed_classes
+from fairway.explain.workloads.assumed_classes import assumed_classes
 from fairway.model import (
     SYSTEM_PRIORITIES,
     Loaded,

@@ -11,22 +11,35 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from fairway.model import DecodeError, Loaded, Skipped, UserError, load_yaml
+from fairway.model import ApiObject, DecodeError, Loaded, Skipped, UserError, load_yaml
 from fairway.model.yaml_text import read_yaml
 from fairway.trace.manifest_objects import manifest_files, read_objects
 from fairway.trace.problems import Problems
 
-__all__ = ["Inputs", "read_inputs"]
+__all__ = ["BinderFactory", "ClaimBinder", "Inputs", "read_inputs"]
 
 HELM: Final = re.compile(r"\{\{-?\s*(/\*|\.|\$|include\b|template\b|if\b|with\b|range\b|define\b|toYaml\b|end\b|not\b)")
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 KUSTOMIZE_GROUP: Final = "kustomize.config.k8s.io/"
 NAMED: Final = 4
+
+
+class ClaimBinder(Protocol):
+    """Somebody who knows what becomes of claims before a scheduler looks at them."""
+
+    def settle(self, objects: Sequence[ApiObject]) -> list[ApiObject]:
+        """The objects it was made for, with claims and volumes as they are once all is bound that can be."""
+
+    def settle_claims(self, claims: Sequence[ApiObject]) -> list[ApiObject]:
+        """Claims that were made just now, and the volumes that they got."""
+
+
+BinderFactory = Callable[[Sequence[ApiObject]], ClaimBinder]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +50,7 @@ class Inputs:
     kustomizations: Sequence[str] = ()
     kind_files: Sequence[str] = ()
     rollout: bool = False  # everything that rolls out does, whether its template is seen to differ or not
+    claim_binder: BinderFactory | None = None  # None: claims stay as they are
 
     @property
     def names(self) -> list[str]:

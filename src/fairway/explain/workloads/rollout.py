@@ -19,9 +19,8 @@ from fairway.explain.workloads.there import ROLLING, Fleet
 from fairway.model import DaemonSet, Deployment, Pod, PodTemplateSpec, ReplicaSet, StatefulSet
 from fairway.model.controllers import Controller
 from fairway.model.default_controllers import default_controller
-from fairway.model.owned import REVISION, TEMPLATE_HASH, labelled, replica_set_of
+from fairway.model.owned import REVISION, TEMPLATE_HASH, labelled, replica_set_of, revision_name
 from fairway.model.template import owner_reference
-from fairway.sim.controllers.revisions import revision_name
 
 __all__ = ["Rollout"]
 

@@ -19,7 +19,6 @@ from fairway.explain.controllers import Wanted
 from fairway.explain.manifests import Manifests
 from fairway.explain.trial import Trial, Verdict
 from fairway.explain.workloads.rollout import Rollout
-from fairway.explain.workloads.rollout_watch import RolloutStep, RolloutWatch
 from fairway.model import (
     DaemonSet,
     Deployment,
@@ -32,6 +31,7 @@ from fairway.model import (
 )
 from fairway.model.controllers import RollingUpdate
 from fairway.record import NullRecorder, RecordOptions
+from fairway.rehearsal.rollout_watch import RolloutStep, RolloutWatch
 from fairway.sim.simulation import Plan, SchedulerPlan, Simulation
 
 __all__ = ["RolloutAnswer", "play_rollouts"]

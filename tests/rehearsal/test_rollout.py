@@ -12,15 +12,15 @@ from fairway.config import default_configuration
 from fairway.explain.controllers import wanted_by
 from fairway.explain.manifests import Manifests
 from fairway.explain.trial import Trial
-from fairway.explain.workloads.rollout_play import RolloutAnswer, play_rollouts
 from fairway.explain.workloads.standing import Standing
 from fairway.model import DaemonSet, Deployment, Loaded, Node, Source, StatefulSet, decode_object
 from fairway.plugins.registry import REGISTRY
+from fairway.rehearsal.rollout_play import RolloutAnswer, play_rollouts
 from fairway.testing import node, pod
 from tests.cli.trial_files import Folder
-from tests.explain.workloads import naive_rollout
 from tests.explain.workloads.fleets import deployment_pods, replica_set, running, workload
-from tests.explain.workloads.naive_rollout import End
+from tests.rehearsal import naive_rollout
+from tests.rehearsal.naive_rollout import End
 
 ROLLING = {"maxSurge": "25%", "maxUnavailable": 0}
 

@@ -2,39 +2,30 @@
 
 In: the objects of a trial, and claims that come with pods. Out: the same, with what the persistent volume controller
 and a storage driver would have done about them by then: claims of a class that binds at once get a volume, an existing
-one or one made for them. It is the simulation's controller that does it, so `try` and `sim` answer alike. Where the
-cluster's files name no class, one is made up that waits for its first consumer, and a note says so. Called by
-`manifests` and `manifest_files`.
+one or one made for them. It is the simulation's controller that does it, so `try` and `sim` answer alike. A
+`fairway.explain.workloads.inputs.ClaimBinder`, handed to trials by `fairway.cli.trial_options`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
 
 from fairway.cluster import Event, Verb
-from fairway.cluster.volumes.volume_columns import claim_class
 from fairway.model import (
     ApiObject,
     CSINode,
-    Loaded,
     Node,
-    ObjectMeta,
     PersistentVolume,
     PersistentVolumeClaim,
-    Source,
     StorageClass,
 )
 from fairway.sim.api_server import ApiServer
 from fairway.sim.controllers.persistent_volume import PersistentVolumeController
 from fairway.sim.timeline import Timeline
 
-__all__ = ["ClaimKeeper", "assumed_classes"]
+__all__ = ["ClaimKeeper"]
 
 KINDS = Node | CSINode | StorageClass | PersistentVolume | PersistentVolumeClaim
-ASSUMED: Final = "fairway.dev/assumed"
-DEFAULT_MARK: Final = "storageclass.kubernetes.io/is-default-class"
-DEFAULT_NAME: Final = "default"
 
 
 class ClaimKeeper:
@@ -97,36 +88,6 @@ class ClaimKeeper:
     def _run(self) -> None:
         while self._timeline.step(None):
             pass
-
-
-def assumed_classes(
-    claims: Sequence[PersistentVolumeClaim], objects: Sequence[Loaded], notes: list[str]
-) -> Iterator[Loaded]:
-    """Classes that claims ask for and the cluster's files do not have, each with a note."""
-    there = {one.object.metadata.name for one in objects if isinstance(one.object, StorageClass)}
-    volumes = [one.object for one in objects if isinstance(one.object, PersistentVolume)]
-    by_hand = {volume.spec.storage_class_name for volume in volumes}
-    missing: dict[str, None] = {}
-    for claim in claims:
-        if claim.spec.volume_name or claim.status.phase == "Bound":
-            continue
-        name = claim_class(claim) if _names_class(claim) else (DEFAULT_NAME if not there else "")
-        if name and name not in there and name not in by_hand:
-            missing[name] = None
-    for name in missing:
-        what = "StorageClass" if name == DEFAULT_NAME else f"StorageClass {name}"
-        notes.append(f"no {what} in the cluster's files: took one that makes volumes, WaitForFirstConsumer")
-        mark = {DEFAULT_MARK: "true"} if name == DEFAULT_NAME else {}
-        made = StorageClass(
-            metadata=ObjectMeta(name=name, annotations=mark),
-            provisioner=ASSUMED,
-            volume_binding_mode="WaitForFirstConsumer",
-        )
-        yield Loaded(made, Source("<assumed>"))
-
-
-def _names_class(claim: PersistentVolumeClaim) -> bool:
-    return claim.spec.storage_class_name is not None or bool(claim_class(claim))
 
 
 def _key(thing: ApiObject) -> tuple[str, str, str]:
