@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CLOSED_PIPE", "FAILED", "INTERRUPTED", "NO", "UNREACHABLE", "USAGE"]
+__all__ = ["CLOSED_PIPE", "FAILED", "INTERRUPTED", "NO", "NOT_COUNTED", "UNREACHABLE", "USAGE"]
 
 FAILED: Final = 1
 """It could not be done: a file that cannot be read, a full disk."""
@@ -18,6 +18,8 @@ NO: Final = 3
 """It was done, and the answer is no: pods that fit nowhere, a difference, a gate that did not hold."""
 UNREACHABLE: Final = 4
 """The API server, or a running scheduler, could not be reached or refused."""
+NOT_COUNTED: Final = 5
+"""All that was counted fits, but something that may make pods was not: of a kind that nobody can read."""
 INTERRUPTED: Final = 130
 """Ctrl-C, as shells count it."""
 CLOSED_PIPE: Final = 141

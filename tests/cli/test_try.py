@@ -169,7 +169,8 @@ def test_a_stateful_set_brings_its_claims(folder: Folder) -> None:
     }
     database = controller("StatefulSet", "db", replicas=2, volumeClaimTemplates=[claim])
     assert folder.attempt([*NODES, fast], [database]).code == 0
-    printed = folder.attempt(NODES, [database], "-o", "json")
+    by_hand = fast | {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "Immediate"}
+    printed = folder.attempt([*NODES, by_hand], [database], "-o", "json")
     assert printed.code == 3
     assert "unbound immediate PersistentVolumeClaims" in printed.document["pods"][0]["message"]
 

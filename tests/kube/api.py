@@ -49,6 +49,8 @@ KINDS: Final = {
     "ReplicaSet": Kind(APPS, "replicasets"),
     "StatefulSet": Kind(APPS, "statefulsets"),
     "Deployment": Kind(APPS, "deployments"),
+    "Job": Kind("apis/batch/v1", "jobs"),
+    "CustomResourceDefinition": Kind("apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
     "PodDisruptionBudget": Kind("apis/policy/v1", "poddisruptionbudgets"),
     "NetworkPolicy": Kind("apis/networking.k8s.io/v1", "networkpolicies"),
     "PriorityClass": Kind("apis/scheduling.k8s.io/v1", "priorityclasses", False),

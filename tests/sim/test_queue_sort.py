@@ -14,6 +14,7 @@ from fairway.config import ConfigError, Configuration, decode_configuration
 from fairway.config.plugin_entry import NamesOnly
 from fairway.explain.manifest_files import load_manifests
 from fairway.explain.trial import Trial
+from fairway.explain.workloads.inputs import Inputs
 from fairway.model import Pod
 from fairway.model.codec import encode_json
 from fairway.plugins.registry import REGISTRY
@@ -78,7 +79,7 @@ def test_try_places_pods_in_the_plugins_order(tmp_path: Path) -> None:
     file = tmp_path / "pods.json"
     pods = [pod(name, labels={"rank": rank}) for name, rank in (("a", "2"), ("b", "1"))]
     file.write_bytes(encode_json({"apiVersion": "v1", "kind": "List", "items": [node("n"), *pods]}))
-    trial = Trial(load_manifests([str(file)], [], ()), configuration(sorting(BY_RANK)), 0)
+    trial = Trial(load_manifests(Inputs([str(file)]), [], ()), configuration(sorting(BY_RANK)), 0)
     assert [waiting.metadata.name for waiting, _ in trial.queue()] == ["b", "a"]
 
 

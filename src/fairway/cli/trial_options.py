@@ -1,6 +1,7 @@
 """The options that `try` and `why` share: which files, which configuration, which seed.
 
-In: nothing. Out: a decorator for click commands; the values arrive as `files`, `cluster_files`, `config` and `seed`.
+In: nothing. Out: a decorator for click commands; the values arrive as `files` (an `Inputs`, made of -f, -k and
+--kinds), `cluster_files`, `config` and `seed`.
 Used by the commands that run a `Trial`.
 """
 
@@ -8,12 +9,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from fairway.cli.plugin_options import allow_plugins_option
+
+if TYPE_CHECKING:
+    from fairway.explain.workloads.inputs import Inputs
 
 __all__ = ["need_files", "refuse_files", "trial_arguments", "trial_options"]
 
@@ -28,6 +33,21 @@ OPTIONS = (
         metavar="FILE",
         help="Pods, or what makes pods (Deployment, StatefulSet, Job, ...), and what they need. A file, a folder, "
         "or - for standard input; may be given several times.",
+    ),
+    click.option(
+        "-k",
+        "--kustomize",
+        "kustomizations",
+        multiple=True,
+        metavar="DIR",
+        help="What kustomize makes of this folder; needs kustomize or kubectl.",
+    ),
+    click.option(
+        "--kinds",
+        "kind_files",
+        multiple=True,
+        metavar="FILE",
+        help="More kinds that make pods, as a table (docs/kinds.md); what it says wins over Fairway's own.",
     ),
     click.option(
         "--cluster",
@@ -55,14 +75,31 @@ OPTIONS = (
 
 def trial_options(command: F) -> F:
     """Add the options to a command."""
+
+    @wraps(command)
+    def with_inputs(
+        *arguments: Any,
+        files: Sequence[str],
+        kustomizations: Sequence[str],
+        kind_files: Sequence[str],
+        **options: Any,
+    ) -> Any:
+        from fairway.explain.workloads.inputs import Inputs
+        from fairway.rehearsal.claims import ClaimKeeper
+
+        inputs = Inputs(files, kustomizations, kind_files, claim_binder=ClaimKeeper)
+        return command(*arguments, files=inputs, **options)
+
+    decorated: Any = with_inputs
     for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    result: F = decorated
+    return result
 
 
-def need_files(files: Sequence[str]) -> None:
+def need_files(files: Inputs) -> None:
     """Complain if there is nothing to place."""
-    if not files:
+    if not files.names:
         context = click.get_current_context()
         option = next(one for one in context.command.params if one.name == "files")
         raise click.MissingParameter(ctx=context, param=option)
@@ -77,11 +114,13 @@ def refuse_files(*options: str) -> None:
             raise click.UsageError(f"--{name} and --run exclude each other", context)
 
 
-def trial_arguments(files: Sequence[str], cluster_files: Sequence[str], config: str | None, seed: int) -> str:
+def trial_arguments(files: Inputs, cluster_files: Sequence[str], config: str | None, seed: int) -> str:
     """The same options as words of a command line, to be shown in a hint."""
     from fairway.config.plugin_folders import FOLDERS
 
-    words = [word for file in files for word in ("-f", file)]
+    words = [word for file in files.files for word in ("-f", file)]
+    words += [word for folder in files.kustomizations for word in ("-k", folder)]
+    words += [word for file in files.kind_files for word in ("--kinds", file)]
     words += [word for file in cluster_files for word in ("--cluster", file)]
     if config is not None:
         words += ["--config", config]

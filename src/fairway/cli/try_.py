@@ -1,13 +1,15 @@
 """`fairway try`: would it fit, where, and how many?
 
 In: files with pods and with a cluster. Out: where each pod would go, who would be evicted for it, and for each pod
-that fits nowhere kube-scheduler's message and the funnel of reasons. Exit code 0 if all pods get a node, 3 if not.
-Called by `fairway.cli.main`.
+that fits nowhere kube-scheduler's message and the funnel of reasons; what becomes of roll-outs; what was not counted.
+Exit code 0 if all pods get a node, 3 if not, 5 if they do and something that may make pods was not counted. Called by
+`fairway.cli.main`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -17,10 +19,13 @@ from fairway.cli.live_options import LiveCluster, live_options, refuse_live
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress, say, word
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
-from fairway.exit_codes import FAILED, NO
+from fairway.exit_codes import FAILED, NO, NOT_COUNTED
 
 if TYPE_CHECKING:
     from fairway.explain.trial import Trial, Verdict
+    from fairway.explain.workloads.inputs import Inputs
+    from fairway.explain.workloads.not_counted import NotCounted
+    from fairway.rehearsal.rollout_play import RolloutAnswer
 
 __all__ = ["try_command"]
 
@@ -28,17 +33,26 @@ HELP = """\b
 Examples:
   fairway try -f web.yaml --cluster cluster.yaml             where would these pods go?
   fairway try -f web.yaml --cluster cluster.yaml --copies max   how many of them fit?
-  kubectl get nodes,pods -A -o yaml > cluster.yaml           a cluster of your own
+  fairway try -f web.yaml --live                             on the cluster of your kubeconfig
+  fairway try -k overlays/prod --live --rollout              and while the old version leaves?
   fairway try -f web.yaml --cluster cluster.yaml --config scheduler.yaml -o json
   fairway try -f web.yaml --run day.duckdb --at 12h          would it have fitted at noon?
 
 Place pods on a cluster as the scheduler would, most important first, each finding the cluster as the one before
 left it. Nothing outside this command changes. Deployments, StatefulSets, Jobs and the like are expanded to
-their pods; a Job counts the pods that run at the same time. With --run, the cluster is that of a run at a time, and
-its schedulers decide unless --config says otherwise.
+their pods, and so are JobSets, RayClusters and others of a table (docs/kinds.md) that --kinds extends; a Job counts
+the pods that run at the same time. Of pods that the cluster has already only the missing ones are placed. Where the
+template differs from that of the pods there, the roll-out is played step by step. With --run, the cluster is that of a
+run at a time, and its schedulers decide unless --config says otherwise.
 
 \b
-Exit codes: 0 all pods get a node; 3 some do not; 1 a file or a plugin is wrong; 2 usage.
+A cluster of your own, with everything that a decision may depend on:
+  kubectl get nodes,pods,pvc,pv,storageclasses,namespaces,priorityclasses,pdb,services,replicasets,\
+statefulsets,deployments,daemonsets,jobs,csinodes,csidrivers,csistoragecapacities -A -o yaml > cluster.yaml
+
+\b
+Exit codes: 0 all pods get a node; 3 some do not, or a roll-out gets stuck; 5 all do, but something that may make
+pods was not counted; 1 a file or a plugin is wrong; 2 usage; 4 the cluster can not be reached.
 """
 
 COLUMNS: Final = (
@@ -85,10 +99,16 @@ class Copies(click.ParamType[int]):
     metavar="N|max",
     help="Instead: how many copies of each pod fit, each kind of pod alone on the cluster, without evicting anybody.",
 )
+@click.option(
+    "--rollout",
+    is_flag=True,
+    help="Play the roll-out of every Deployment, StatefulSet and DaemonSet that the cluster has pods of, also where no "
+    "difference is seen (environment variables and commands are not read).",
+)
 @output_option
 def try_command(
     *,
-    files: Sequence[str],
+    files: Inputs,
     cluster_files: Sequence[str],
     config: str | None,
     seed: int,
@@ -96,10 +116,12 @@ def try_command(
     at: float | None,
     live: LiveCluster | None,
     copies: int | None,
+    rollout: bool,
     output: str,
 ) -> int:
     """See HELP, which is what users read."""
     need_files(files)
+    files = replace(files, rollout=rollout)
     refuse_live(live, run=run_path, cluster=cluster_files)
     if live is not None:
         from fairway.cli.run import live_errors
@@ -124,21 +146,58 @@ def try_command(
         for pod, wanted in queue:
             verdicts.append(trial.place(pod, wanted))
             advance(1)
-    num_nodes = trial.manifests.num_nodes
-    emit([_row(verdict, num_nodes) for verdict in verdicts], COLUMNS, output, _document(verdicts, num_nodes))
+    num_nodes, not_counted = trial.manifests.num_nodes, trial.manifests.not_counted
+    rollouts = _play(trial, verdicts)
+    document = _document(verdicts, num_nodes) | _more(trial, rollouts)
+    if verdicts or not rollouts or is_structured(output):
+        emit([_row(verdict, num_nodes) for verdict in verdicts], COLUMNS, output, document)
     if not is_structured(output):
         _explain(verdicts, num_nodes)
-        say(f"\n{_summary(verdicts)}")
+        _print_rollouts(rollouts, num_nodes)
+        say(f"\n{_summary(verdicts, rollouts, not_counted)}")
         failed = next((one.pod.key for one in verdicts if not one.is_placed and one.result != "ignored"), None)
         if failed is not None:
             narrate(f"→ fairway why {word(failed)} {trial_arguments(files, cluster_files, config, seed)}{moment}")
     if any(verdict.result == "error" for verdict in verdicts):
         return FAILED
-    return 0 if all(verdict.is_placed for verdict in verdicts) else NO
+    if not all(verdict.is_placed for verdict in verdicts) or not all(one.is_complete for one in rollouts):
+        return NO
+    return NOT_COUNTED if not_counted else 0
+
+
+def _play(trial: Trial, verdicts: Sequence[Verdict]) -> list[RolloutAnswer]:
+    if not trial.manifests.rollouts:
+        return []
+    from fairway.rehearsal.rollout_play import play_rollouts
+
+    with progress("playing roll-outs", len(trial.manifests.rollouts)) as advance:
+        return play_rollouts(trial, verdicts, lambda rollout: advance(1))
+
+
+def _print_rollouts(rollouts: Sequence[RolloutAnswer], num_nodes: int) -> None:
+    if rollouts:
+        from fairway.cli.rollouts import rollout_lines
+
+        for one in rollouts:
+            say("\n" + "\n".join(rollout_lines(one, num_nodes)))
+
+
+def _more(trial: Trial, rollouts: Sequence[RolloutAnswer]) -> dict[str, Any]:
+    """What the document says besides pods."""
+    from fairway.cli.rollouts import rollout_document
+
+    return {
+        "there": {one.title: one.num_there for one in trial.manifests.wanted if one.num_there},
+        "rollouts": [rollout_document(one) for one in rollouts],
+        "notCounted": [
+            {"kind": one.kind, "name": one.name, "reason": one.reason, "source": str(one.source)}
+            for one in trial.manifests.not_counted
+        ],
+    }
 
 
 def _open(
-    files: Sequence[str],
+    files: Inputs,
     cluster_files: Sequence[str],
     config: str | None,
     seed: int,
@@ -226,8 +285,15 @@ def _explain(verdicts: Sequence[Verdict], num_nodes: int) -> None:
             say("\n".join(funnel_lines(funnel, num_nodes)))
 
 
-def _summary(verdicts: Sequence[Verdict]) -> str:
-    """What came of it all, in one line."""
+def _summary(verdicts: Sequence[Verdict], rollouts: Sequence[RolloutAnswer], not_counted: Sequence[NotCounted]) -> str:
+    """What came of it all, in one line for the pods and one for each thing besides."""
+    lines = [] if rollouts and not verdicts else [_pod_summary(verdicts)]
+    lines += [f"{one.rollout.title} {'rolls out' if one.is_complete else 'gets stuck'}" for one in rollouts]
+    lines += [f"not counted: {one.title} ({one.reason})" for one in not_counted]
+    return "\n".join(lines)
+
+
+def _pod_summary(verdicts: Sequence[Verdict]) -> str:
 
     def count(*results: str) -> int:
         return sum(verdict.result in results for verdict in verdicts)

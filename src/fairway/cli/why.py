@@ -26,6 +26,7 @@ from fairway.exit_codes import FAILED, NO, USAGE
 if TYPE_CHECKING:
     from fairway.explain.controllers import Wanted
     from fairway.explain.trial import Trial
+    from fairway.explain.workloads.inputs import Inputs
     from fairway.live.scheduler_client import SchedulerAddress
     from fairway.model import Pod
 
@@ -70,7 +71,7 @@ Exit codes: 0 the pod gets a node; 3 it does not; 1 a file or a plugin is wrong;
 def why(
     pod_name: str,
     *,
-    files: Sequence[str],
+    files: Inputs,
     cluster_files: Sequence[str],
     config: str | None,
     seed: int,
@@ -91,7 +92,7 @@ def why(
 
         kubeconfig, context = live or (None, None)
         return explain_pod(scheduler, pod_name, kubeconfig, context, output)
-    if run_path is not None and not files:
+    if run_path is not None and not files.names:
         from fairway.cli.run_why import explain_run
 
         refuse_files("filename", "cluster", "config", "seed")
@@ -134,7 +135,7 @@ def why(
 
 
 def _open(
-    files: Sequence[str],
+    files: Inputs,
     cluster_files: Sequence[str],
     config: str | None,
     seed: int,
@@ -162,13 +163,13 @@ def _open(
     return trial, options
 
 
-def _open_live(live: LiveCluster, name: str, files: Sequence[str], config: str | None, seed: int) -> Trial:
+def _open_live(live: LiveCluster, name: str, files: Inputs, config: str | None, seed: int) -> Trial:
     """A trial on a live cluster: of one of its own pods, as if it had no node, or of pods from files."""
     from fairway.cli.run import live_errors
     from fairway.explain.live_cluster import live_objects, pod_trial
     from fairway.explain.trial import open_trial
 
-    if files:
+    if files.names:
         return open_trial(files, (), config, seed, live_errors(live_objects(*live, narrate)))
     trial, node, note = pod_trial(live_errors(live_objects(*live, narrate)), name, config, seed)
     if note:

@@ -7,8 +7,8 @@ owned, each with the claims that come with it. Called by `manifests`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
@@ -35,12 +35,13 @@ from fairway.model.daemon import daemon_nodes, daemon_template
 from fairway.model.owned import index_labels, job_labels, replica_set_of, stateful_claims, stateful_pod
 from fairway.model.template import Owner, template_pod
 
-__all__ = ["MAX_PODS", "Wanted", "wanted_by"]
+__all__ = ["MAX_PODS", "Copy", "Wanted", "wanted_by"]
 
 MAX_PODS: Final = 100_000
 """How many pods one trial takes."""
 
 Copy = tuple[Pod, tuple[PersistentVolumeClaim, ...]]
+"""A pod, and the claims that are made along with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,14 @@ class Wanted:
     objects: tuple[ApiObject, ...] = ()  # what has to exist beside the pods: a Deployment's ReplicaSet
     path: str = ""  # where the pod's fields are in the object: "spec.template."
     remark: str = ""  # what a person should know about the number
+    part: str = ""  # which of its pods, where there are several kinds: "head"
+    marks: Mapping[str, str] = field(default_factory=dict)  # labels by which its pods are known in a cluster
+    num_there: int = 0  # pods that it has already, and that are not to be placed
 
     @property
     def title(self) -> str:
-        """How messages name it: `Deployment shop/web`."""
-        return f"{self.kind} {self.namespace}/{self.name}"
+        """How messages name it: `Deployment shop/web`, `RayCluster ml/ray (head)`."""
+        return f"{self.kind} {self.namespace}/{self.name}" + (f" ({self.part})" if self.part else "")
 
 
 def wanted_by(thing: Pod | Controller, source: Source, nodes: Sequence[Node]) -> Wanted:

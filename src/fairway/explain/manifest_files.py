@@ -1,8 +1,9 @@
 """From the paths on the command line to what a trial is about.
 
-In: the paths given with `-f` and `--cluster`. Out: `Manifests`, with notes about what was made, left out or skipped.
-Pods that are on a node already belong to the cluster, whichever file they are in; controllers whose pods are in the
-files make no more of them. Called by `trial` for the commands `try` and `why`.
+In: what was given with `-f` and `-k` (`Inputs`), and the paths of `--cluster`. Out: `Manifests`, with notes about what
+was made, left out or skipped. Pods that are on a node already belong to the cluster, whichever file they are in;
+controllers whose pods are in the files make no more of them, and of those whose pods are in the cluster only what is
+missing is placed. Called by `trial` for the commands `try` and `why`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ import msgspec
 
 from fairway.explain.controllers import MAX_PODS, Wanted, wanted_by
 from fairway.explain.manifests import Manifests
+from fairway.explain.workloads.cluster_gaps import complete_cluster
+from fairway.explain.workloads.expansion import expand
+from fairway.explain.workloads.inputs import Inputs, read_inputs
+from fairway.explain.workloads.kind_table import open_table
+from fairway.explain.workloads.standing import Standing
 from fairway.model import (
     ApiObject,
     CronJob,
@@ -26,6 +32,7 @@ from fairway.model import (
     Pod,
     ReplicaSet,
     ReplicationController,
+    Skipped,
     Source,
     StatefulSet,
     UserError,
@@ -38,28 +45,40 @@ from fairway.model.controllers import Controller
 from fairway.trace.manifest_objects import read_objects
 from fairway.trace.problems import Problems
 
-__all__ = ["load_manifests"]
+__all__ = ["DUMP", "load_manifests"]
 
 OWN_KINDS = Deployment | DaemonSet | Job | CronJob
 Found = tuple[ApiObject, Source]
 Asked = tuple[Pod | Controller, Source]
 NAMED = 4
-DUMP = "kubectl get nodes,pods,pvc,pv,sc,ns,pdb,priorityclasses -A -o yaml > cluster.yaml"
+DUMPED = (
+    "nodes,pods,pvc,pv,storageclasses,namespaces,priorityclasses,pdb,services,replicasets,statefulsets,"
+    "deployments,daemonsets,jobs,csinodes,csidrivers,csistoragecapacities"
+)
+DUMP = f"kubectl get {DUMPED} -A -o yaml > cluster.yaml"
+"""Everything that a decision may depend on."""
 
 
-def load_manifests(files: Sequence[str], cluster_files: Sequence[str], there: Sequence[Loaded] = ()) -> Manifests:
+def load_manifests(inputs: Inputs, cluster_files: Sequence[str], there: Sequence[Loaded] = ()) -> Manifests:
     """Read everything; see the module. What is `there` belongs to the cluster as the files of `cluster_files` do."""
-    if [*files, *cluster_files].count("-") > 1:
+    if [*inputs.files, *cluster_files].count("-") > 1:
         raise UserError("standard input can be read only once", "give - once, and files for the rest", 2)
-    strict = Problems(strict=True)
-    cluster, passed_over = read_objects(cluster_files, strict, may_be_empty=True)
-    # What a running cluster's controllers make is there already.
-    given = [one for one in [*there, *cluster] if not isinstance(one.object, OWN_KINDS)]
-    loaded, others = read_objects(files, strict, may_be_empty=True)
+    passed_over: list[Skipped] = []
+    others: list[Skipped] = []
+    notes: list[str] = []
+    cluster, _ = read_objects(cluster_files, Problems(strict=True), may_be_empty=True, others_kept=passed_over)
+    found = [*there, *cluster]
+    read = list(read_inputs(inputs, others, notes))
+    table = open_table(inputs.kind_files, [*passed_over, *others])
+    in_cluster, expansion = expand(passed_over, table, is_cluster=True), expand(others, table, passed_over)
+    found += in_cluster.loaded
+    if old := in_cluster.old + expansion.old:
+        parts = ", ".join(f"{number} {title}" for title, number in sorted(old.items()))
+        notes.append(f"of an API version that is gone, read as the present one: {parts}")
     asked: list[Asked] = []
     kept: list[Loaded] = []
     finished: list[str] = []
-    for thing, source in _named(loaded):
+    for thing, source in _named([*read, *expansion.loaded]):
         if isinstance(thing, Pod):
             if thing.is_finished:
                 finished.append(object_name(thing))
@@ -71,28 +90,54 @@ def load_manifests(files: Sequence[str], cluster_files: Sequence[str], there: Se
             asked.append((thing, source))
         if not isinstance(thing, OWN_KINDS | Pod):
             kept.append(Loaded(thing, source))
+    standing = Standing([one.object for one in found], is_rollout=inputs.rollout)
+    asked = standing.without_pods_there(asked, notes)
+    # What a running cluster's controllers make is there already; of what is asked for anew, the new form counts.
+    given = [one for one in found if not isinstance(one.object, OWN_KINDS) and not _is_asked(one.object, asked)]
     objects = _once([*given, *kept], asked)
     nodes = [one.object for one in objects if isinstance(one.object, Node)]
     if not nodes:
-        _complain_about_nodes(files, cluster_files)
-    notes = list(_file_notes(finished, [one for one in kept if isinstance(one.object, Pod)]))
-    wanted = [_checked(thing, source, nodes) for thing, source in _unowned(asked, notes)]
-    if not asked:
+        _complain_about_nodes(inputs.names, cluster_files)
+    notes += _file_notes(finished, [one for one in kept if isinstance(one.object, Pod)])
+    wanted = [standing.settled(thing, _checked(thing, source, nodes)) for thing, source in _unowned(asked, notes)]
+    wanted += [standing.settled(None, one) for one in expansion.wanted]
+    if not wanted and not expansion.not_counted and not standing.num_pods_there:
         hint = "a pod, or something that makes pods: Deployment, StatefulSet, Job, DaemonSet, ..."
-        what = f"nothing to place in {', '.join(files)}{_instead(kept, others)}"
-        raise UserError(what, f"give with -f {hint}")
+        instead = _instead(kept, Counter(one.kind for one in expansion.others))
+        raise UserError(f"nothing to place in {', '.join(inputs.names)}{instead}", f"give with -f {hint}")
     if sum(one.num_pods for one in wanted) > MAX_PODS:
         raise UserError(f"more than {MAX_PODS} pods are too many to try", "try fewer replicas, or use --copies")
-    notes += _notes(objects, wanted, nodes, passed_over + others)
-    return Manifests(objects, wanted, notes)
+    objects = complete_cluster(objects, wanted, notes, is_all=bool(there))
+    skipped = Counter(one.title for one in (*in_cluster.others, *expansion.others))
+    rolled_out = {one.title for one in standing.rollouts}
+    made = [one for one in wanted if one.kind != "Pod" and one.title not in rolled_out]
+    notes += _notes(objects, made, nodes, skipped)
+    return Manifests(
+        objects,
+        wanted,
+        notes,
+        not_counted=expansion.not_counted,
+        rollouts=standing.rollouts,
+        claim_binder=inputs.claim_binder,
+    )
+
+
+def _is_asked(thing: ApiObject, asked: Sequence[Asked]) -> bool:
+    """Is it a controller, or a pod on no node, that the files of -f have in another form?"""
+    if not isinstance(thing, ReplicaSet | StatefulSet | ReplicationController | Pod):
+        return False
+    if isinstance(thing, Pod) and thing.spec.node_name:
+        return False
+    key = (thing.kind, thing.metadata.namespace or "default", thing.metadata.name)
+    return any(key == (one.kind, one.metadata.namespace or "default", one.metadata.name) for one, _ in asked)
 
 
 def _named(loaded: Iterable[Loaded]) -> Iterator[Found]:
-    """With names for pods that leave theirs to the API server: their prefix and a number, the same on every run."""
+    """With names for what leaves its own to the API server: the prefix and a number, the same on every run."""
     numbers: Counter[str] = Counter()
     for thing, source in ((one.object, one.source) for one in loaded):
         meta = thing.metadata
-        if isinstance(thing, Pod) and meta.generate_name and not meta.name:
+        if meta.generate_name and not meta.name:
             numbers[meta.generate_name] += 1
             meta = msgspec.structs.replace(meta, name=f"{meta.generate_name}{numbers[meta.generate_name]}")
             yield msgspec.structs.replace(thing, metadata=meta), source
@@ -182,9 +227,8 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _notes(
-    objects: Sequence[Loaded], wanted: Sequence[Wanted], nodes: Sequence[Node], skipped: Counter[str]
+    objects: Sequence[Loaded], made: Sequence[Wanted], nodes: Sequence[Node], skipped: Counter[str]
 ) -> Iterator[str]:
-    made = [one for one in wanted if one.kind != "Pod"]
     if made:
         parts = (f"{one.num_pods} of {one.title}" + (f" ({one.remark})" if one.remark else "") for one in made)
         yield f"made {sum(one.num_pods for one in made)} pods: {', '.join(parts)}"

@@ -8,15 +8,21 @@ object and field, in terms of what the user wrote: of the template, not of the p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairway.explain.controllers import Wanted
+from fairway.explain.workloads.inputs import BinderFactory, ClaimBinder
+from fairway.explain.workloads.not_counted import NotCounted
 from fairway.model import (
     ApiObject,
     DecodeError,
     Loaded,
     Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
     Pod,
     PriorityClass,
     Source,
@@ -28,6 +34,9 @@ from fairway.model import (
 from fairway.model.owned import ephemeral_claims
 from fairway.model.validate import validate_objects
 
+if TYPE_CHECKING:
+    from fairway.explain.workloads.rollout import Rollout
+
 __all__ = ["Manifests"]
 
 SHOWN_PROBLEMS = 20
@@ -36,15 +45,34 @@ SHOWN_PROBLEMS = 20
 class Manifests:
     """The cluster and the pods to place on it."""
 
-    def __init__(self, objects: Sequence[Loaded], wanted: Sequence[Wanted], notes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        objects: Sequence[Loaded],
+        wanted: Sequence[Wanted],
+        notes: Sequence[str],
+        *,
+        not_counted: Sequence[NotCounted] = (),
+        rollouts: Sequence[Rollout] = (),
+        claim_binder: BinderFactory | None = None,
+    ) -> None:
         self.wanted = list(wanted)
         self.notes = list(notes)  # what the user should know about the files
+        self.not_counted = tuple(not_counted)  # what may make pods that are not among these
+        self.rollouts = tuple(rollouts)  # what replaces the pods that it has
         self._classes = [one for one in objects if isinstance(one.object, PriorityClass | StorageClass)]
         extra = [Loaded(thing, one.source) for one in wanted for thing in one.objects]
         complete = default_objects([*objects, *extra])
         self._check(complete)
         self.names: dict[str, Source] = {}  # of the objects, and the uids of pods: where each was found
         self.objects = [_registered(one, self.names) for one in complete]
+        self._make_binder = claim_binder
+        has_storage = any(isinstance(thing, PersistentVolume | PersistentVolumeClaim) for thing in self.objects)
+        if has_storage and self._binder is not None:
+            self.objects = self._binder.settle(self.objects)
+
+    @cached_property
+    def _binder(self) -> ClaimBinder | None:
+        return None if self._make_binder is None else self._make_binder(self.objects)
 
     @property
     def num_nodes(self) -> int:
@@ -66,7 +94,8 @@ class Manifests:
                 raise _translated(error, wanted) from error
             assert isinstance(pod, Pod)
             claims += self._completed([Loaded(claim, wanted.source) for claim in ephemeral_claims(pod)])
-            yield pod, [one.object for one in claims if object_name(one.object) not in names]
+            made = [one.object for one in claims if object_name(one.object) not in names]
+            yield pod, self._binder.settle_claims(made) if made and self._binder is not None else made
 
     def _check(self, complete: Sequence[Loaded]) -> None:
         """Refuse what an API server would refuse; of equal pods, one is looked at."""

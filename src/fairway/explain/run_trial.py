@@ -22,6 +22,7 @@ from fairway.explain.run_moment import Moment, objects_seen
 from fairway.explain.run_schedulers import merged_configuration, plugin_notes, run_schedulers, scheduler_of
 from fairway.explain.run_time import check_time, run_notes
 from fairway.explain.trial import Trial, Verdict, read_configuration
+from fairway.explain.workloads.inputs import Inputs
 from fairway.model import Loaded, Node, Pod, Source, UserError
 from fairway.record import Run
 from fairway.words import time_text
@@ -82,7 +83,7 @@ def pod_trial(run: Run, row: dict[str, Any], moment: Moment) -> tuple[RunTrial, 
 
 
 def open_run_trial(
-    path: str, at: float | None, files: Sequence[str], config: str | None, seed: int
+    path: str, at: float | None, files: Inputs, config: str | None, seed: int
 ) -> tuple[Trial, str, list[str]]:
     """`files_trial` on the run in that file, at that time or its end; the options that name both, for hints; notes."""
     with Run.open(path) as run:
@@ -92,7 +93,7 @@ def open_run_trial(
     return trial, f" --run {shlex.quote(path)} --at {shlex.quote(time_text(time))}", notes
 
 
-def files_trial(run: Run, at: float, files: Sequence[str], config: str | None, seed: int) -> Trial:
+def files_trial(run: Run, at: float, files: Inputs, config: str | None, seed: int) -> Trial:
     """Pods from files on the run's cluster; its schedulers decide, unless there is another configuration."""
     source = Source(str(run.path))
     given = [Loaded(thing, source) for thing in objects_seen(run, Moment(at))]

@@ -22,6 +22,7 @@ from fairway.explain.controllers import Wanted
 from fairway.explain.funnel import Step, make_funnel
 from fairway.explain.manifest_files import load_manifests
 from fairway.explain.manifests import Manifests
+from fairway.explain.workloads.inputs import Inputs
 from fairway.model import Loaded, Pod
 from fairway.plugin import Candidate
 from fairway.plugins.registry import REGISTRY
@@ -172,7 +173,7 @@ def _meet(obstacle: Stop | Hold | None, verdict: Verdict) -> None:
 
 
 def open_trial(
-    files: Sequence[str], cluster_files: Sequence[str], config: str | None, seed: int, there: Sequence[Loaded] = ()
+    files: Inputs, cluster_files: Sequence[str], config: str | None, seed: int, there: Sequence[Loaded] = ()
 ) -> Trial:
     """Read the files and stop before the first pod; what is `there` belongs to the cluster, too."""
     manifests = load_manifests(files, cluster_files, there)

@@ -30,6 +30,7 @@ __all__ = [
     "job_labels",
     "labelled",
     "replica_set_of",
+    "revision_name",
     "stateful_claims",
     "stateful_pod",
 ]
@@ -65,6 +66,11 @@ def replica_set_of(deployment: Deployment, replicas: int) -> ReplicaSet:
             min_ready_seconds=spec.min_ready_seconds,
         ),
     )
+
+
+def revision_name(owner: str, template: PodTemplateSpec) -> str:
+    """How the pods of a StatefulSet's or DaemonSet's template are labelled."""
+    return f"{owner}-{template_hash(template)}"
 
 
 def stateful_pod(owner: StatefulSet, ordinal: int, template: PodTemplateSpec | None = None) -> Pod:

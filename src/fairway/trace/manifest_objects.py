@@ -51,11 +51,17 @@ def manifest_files(paths: Iterable[str]) -> list[str]:
 
 
 def read_objects(
-    paths: Paths, problems: Problems, progress: Progress | None = None, *, may_be_empty: bool = False
+    paths: Paths,
+    problems: Problems,
+    progress: Progress | None = None,
+    *,
+    may_be_empty: bool = False,
+    others_kept: list[Skipped] | None = None,
 ) -> tuple[list[Loaded], Counter[str]]:
     """Every object, and the number of objects of each kind that Fairway does not read.
 
-    An empty file is a problem, unless it `may_be_empty`, as one of many in a folder of rendered templates is.
+    An empty file is a problem, unless it `may_be_empty`, as one of many in a folder of rendered templates is. Objects
+    of other kinds are added to `others_kept`, for whoever wants to look at them.
     """
     loaded: list[Loaded] = []
     others: Counter[str] = Counter()
@@ -72,9 +78,16 @@ def read_objects(
         for one in _read_text(data, name, problems, skipped, part):
             loaded.append(one)
             others.update(other.title for other in skipped)
-            skipped.clear()
+            _keep(skipped, others_kept)
         others.update(other.title for other in skipped)
+        _keep(skipped, others_kept)
     return loaded, others
+
+
+def _keep(skipped: list[Skipped], kept: list[Skipped] | None) -> None:
+    if kept is not None:
+        kept += skipped
+    skipped.clear()
 
 
 def _read_text(
@@ -83,11 +96,13 @@ def _read_text(
     told = 0.0
     is_json = _is_json(file, data)
     for piece in (cut_json if is_json else cut_yaml)(data, file):
+        others: list[Skipped] = []
         try:
-            found = (load_json if is_json else load_yaml)(piece.text, piece.source.file, skipped)
+            found = (load_json if is_json else load_yaml)(piece.text, piece.source.file, others)
         except DecodeError as error:
             problems.add(_placed(error, piece, file))
         else:
+            skipped += (msgspec.structs.replace(one, source=_place(one.source, piece)) for one in others)
             yield from (Loaded(one.object, _place(one.source, piece)) for one in found)
         if progress is not None:
             told += piece.share

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairway.model import Pod, PodTemplateSpec
-from fairway.model.owned import REVISION
-from fairway.model.template import template_hash
+from fairway.model.owned import REVISION, revision_name
 
-__all__ = ["Revisions", "revision_name"]
+__all__ = ["Revisions"]
 
 
 class Revisions:
@@ -39,8 +38,3 @@ class Revisions:
     def has(self, pod: Pod) -> bool:
         """Is the pod up to date?"""
         return pod.metadata.labels.get(REVISION) in self._names
-
-
-def revision_name(owner: str, template: PodTemplateSpec) -> str:
-    """How pods of a template are labelled."""
-    return f"{owner}-{template_hash(template)}"

@@ -14,10 +14,10 @@ from fairway.cluster import Verb
 from fairway.model import DecodeError, Pod, PodTemplateSpec, StatefulSet
 from fairway.model.default_controllers import scaled
 from fairway.model.default_pod import default_pod
-from fairway.model.owned import REVISION, labelled, stateful_claims, stateful_pod
+from fairway.model.owned import REVISION, labelled, revision_name, stateful_claims, stateful_pod
 from fairway.sim.controllers.ephemeral_volume import create_claims
 from fairway.sim.controllers.reconciler import Owned, Reconciler
-from fairway.sim.controllers.revisions import Revisions, revision_name
+from fairway.sim.controllers.revisions import Revisions
 
 __all__ = ["StatefulSetController"]
 

@@ -1,0 +1,89 @@
+"""Objects of kinds that Fairway does not decode, sorted: what they want to run, or why that can not be told.
+
+In: what the files hold besides the known kinds, and the table of kinds. Out: an `Expansion`: objects of known kinds
+that were written in an old version or under another name, `Wanted`s by the table, what was not counted, and what makes
+no pods. Called by `manifest_files`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairway.explain.controllers import Wanted
+from fairway.explain.workloads.custom_kinds import CannotCount, wanted_by_table
+from fairway.explain.workloads.kind_table import KindTable
+from fairway.explain.workloads.not_counted import NotCounted, reason_to_count
+from fairway.explain.workloads.old_versions import present_version, read_as
+from fairway.model import DecodeError, Loaded, ObjectMeta, Skipped, dns_subdomain_problem
+
+__all__ = ["Expansion", "expand"]
+
+
+@dataclass(slots=True)
+class Expansion:
+    """What came of the objects."""
+
+    loaded: list[Loaded] = field(default_factory=list)  # to be treated as if they had been written so
+    wanted: list[Wanted] = field(default_factory=list)
+    not_counted: list[NotCounted] = field(default_factory=list)
+    others: list[Skipped] = field(default_factory=list)  # of no concern to a scheduler
+    old: Counter[str] = field(default_factory=Counter)  # versions that are gone: "extensions/v1beta1 Deployment"
+
+
+def expand(
+    skipped: Sequence[Skipped], table: KindTable, elsewhere: Sequence[Skipped] = (), *, is_cluster: bool = False
+) -> Expansion:
+    """Sort them; what they point at may be `elsewhere`. What is in a cluster has its pods there already."""
+    result = Expansion()
+    numbers: Counter[str] = Counter()
+    for one in skipped:
+        present = present_version(one)
+        if present is not None:
+            result.loaded.append(Loaded(present, one.source))
+            result.old[f"{one.api_version} {one.kind}"] += 1
+            continue
+        if is_cluster:
+            result.others.append(one)
+            continue
+        entry = table.find(one.api_version, one.kind)
+        meta = _meta(one, numbers)
+        reason = reason_to_count(one) if entry is None else entry.not_counted
+        if entry is not None and entry.read_as:
+            result.loaded.append(Loaded(read_as(one, entry.read_as), one.source))
+        elif entry is not None and entry.pods:
+            _check_name(one, meta)
+            try:
+                result.wanted += wanted_by_table(one, entry, meta, [*skipped, *elsewhere])
+            except CannotCount as problem:
+                reason = str(problem)
+        elif not reason:
+            result.others.append(one)
+        if reason:
+            name = f"{meta.namespace}/{meta.name or '?'}"
+            result.not_counted.append(NotCounted(one.kind, name, reason, one.source))
+    return result
+
+
+def _meta(one: Skipped, numbers: Counter[str]) -> ObjectMeta:
+    """Name, labels and namespace; a name left to the server is its prefix and a number, the same on every run."""
+    tree = one.tree.get("metadata")
+    tree = tree if isinstance(tree, Mapping) else {}
+    name, prefix = _text(tree, "name"), _text(tree, "generateName")
+    if not name and prefix:
+        numbers[prefix] += 1
+        name = f"{prefix}{numbers[prefix]}"
+    return ObjectMeta(name=name, namespace=_text(tree, "namespace") or "default", uid=_text(tree, "uid"))
+
+
+def _text(tree: Mapping[str, Any], key: str) -> str:
+    value = tree.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _check_name(one: Skipped, meta: ObjectMeta) -> None:
+    problem = dns_subdomain_problem(meta.name) if meta.name else "must not be empty"
+    if problem:
+        raise DecodeError(problem, source=one.source, subject=f"{one.kind} {meta.name}", field="metadata.name")
