@@ -46,6 +46,8 @@ def test_the_default_configuration_reads_back() -> None:
     document = configuration_document(first)
     assert {"name": "TaintToleration", "weight": 3} in document["profiles"][0]["plugins"]["score"]["enabled"]
     assert meaning(decode(document)) == meaning(first)
+    told = {one["name"]: one["args"] for one in document["profiles"][0]["pluginConfig"]}
+    assert told["NodeResourcesFit"]["scoringStrategy"]["type"] == "LeastAllocated"  # which nobody wrote
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,8 +1,9 @@
 """`fairway sim --replay RUN`: does a recorded run come out the same once more?
 
-In: a run that `sim` saved. Out: its scenario, which the run itself holds, is run again and recorded elsewhere; every
-row of every table has to be the same, but for what was measured (CPU time). Exit code 0 if it is so, 3 if not. Called
-by `sim`.
+In: a run. Out: if it holds the scenario it came from, that is run again and recorded elsewhere, and every row of every
+table has to be the same, but for what was measured (CPU time). An anonymous run, one of a live cluster, of an older
+schema or one with gaps does not: each of its attempts is made again on the cluster as it was then, and the decisions
+have to be the same. Exit code 0 if it is so, 3 if not. Called by `sim`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairway.cli.main import CommandError
 from fairway.cli.output import Column, emit, is_structured, narrate, say, word
 from fairway.exit_codes import NO
 from fairway.words import count_text
@@ -27,7 +27,44 @@ COLUMNS = (Column("run", "RUN"), Column("same", "SAME"), Column("table", "TABLE"
 
 
 def replay(path: str, output: str) -> int:
-    """Run it again and compare; returns the exit code."""
+    """Run it again, or make its attempts again, and compare; returns the exit code."""
+    from fairway.record import Run
+
+    with Run.open(path) as recorded:
+        return _run_again(recorded, path, output) if _can_run_again(recorded) else _decide_again(recorded, path, output)
+
+
+def _can_run_again(run: Run) -> bool:
+    """Does the run hold the scenario it came from, and everything that came of it?"""
+    from fairway.explain.run_time import gap_sentences
+    from fairway.record.schema import SCHEMA_VERSION
+
+    is_whole = run.is_complete and not gap_sentences(run) and run.meta["schema_version"] == SCHEMA_VERSION
+    return is_whole and run.origin == "simulated" and "cluster" in (run.scenario.get("spec") or {})
+
+
+def _decide_again(run: Run, path: str, output: str) -> int:
+    """Without a scenario: every attempt once more, on the cluster as it was."""
+    from fairway.explain.run_replay import replay_run
+
+    replayed = replay_run(run)
+    if is_structured(output):
+        unlike = replayed.unlike[0].recorded["decision_id"] if replayed.unlike else None
+        row = {"run": path, "same": replayed.is_same, "table": "decisions", "row": unlike}
+        emit([row], COLUMNS, output, document=replayed.document())
+    else:
+        say(str(replayed))
+        for note in replayed.notes:
+            narrate(f"note: {note}")
+        if replayed.unlike:
+            first = replayed.unlike[0].recorded
+            which = f"--run {shlex.quote(path)} --attempt {first['attempt']}"
+            narrate(f"→ fairway why {word(first['pod'])} {which}")
+    return 0 if replayed.is_same else NO
+
+
+def _run_again(recorded: Run, path: str, output: str) -> int:
+    """From its scenario: every row of every table has to be the same."""
     from fairway import __version__
     from fairway.cli.simulation_bar import run_with_bar
     from fairway.compare.simulations import Job
@@ -35,8 +72,7 @@ def replay(path: str, output: str) -> int:
     from fairway.record.difference import first_unlike_row
     from fairway.scenario.scenario import decode_scenario
 
-    with Run.open(path) as recorded, tempfile.TemporaryDirectory(prefix="fairway-") as folder:
-        _check(recorded, path)
+    with tempfile.TemporaryDirectory(prefix="fairway-") as folder:
         # The policy that was used is the first scheduler's own by now; others, one of its name among them, are not.
         spec = {**recorded.scenario["spec"], "profiles": {}}
         scenario = decode_scenario({**recorded.scenario, "spec": spec}, f"{path}, scenario")
@@ -59,22 +95,6 @@ def replay(path: str, output: str) -> int:
             which = f"--run {shlex.quote(path)} --attempt {found.first['attempt']}"
             narrate(f"→ fairway why {word(found.first['pod'])} {which}")
     return 0 if found is None else NO
-
-
-def _check(run: Run, path: str) -> None:
-    from fairway.explain.run_time import gap_sentences
-
-    if not run.is_complete:
-        why = run.meta.get("interruption", "it was interrupted")
-        raise CommandError(f"{path} is incomplete, so it can not come out the same: {why}", "replay a whole run")
-    gaps = gap_sentences(run)
-    if gaps:
-        raise CommandError(f"it can not come out the same: {gaps[0]}", "replay a whole run")
-    if run.scenario.get("kind") != "Scenario" or "cluster" not in run.scenario.get("spec", {}):
-        raise CommandError(
-            f"{path} was not simulated: it holds what a cluster did, and no scenario",
-            "fairway compare shows where two recordings differ",
-        )
 
 
 def _difference_lines(found: RowDifference) -> list[str]:

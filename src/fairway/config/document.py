@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from fairway.config.config_file import API_VERSION, KIND, Extender
 from fairway.config.configuration import Configuration, ProfileConfig
 from fairway.model.codec import to_builtins
+from fairway.model.duration import Duration
 
 __all__ = ["configuration_document"]
 
@@ -62,13 +65,26 @@ def _profile(profile: ProfileConfig) -> dict[str, Any]:
         "schedulerName": profile.scheduler_name,
         "percentageOfNodesToScore": profile.percentage_of_nodes_to_score,
         "plugins": {"multiPoint": NO_DEFAULTS, **plugins},
-        "pluginConfig": [{"name": name, "args": to_builtins(args)} for name, args in profile.args.items()],
+        "pluginConfig": [{"name": name, "args": _spelled_out(args)} for name, args in profile.args.items()],
         "fairway": {"sampling": profile.sampling, "seed": profile.seed},
     }
 
 
 def _enabled(name: str, point: str, profile: ProfileConfig) -> dict[str, Any]:
     return {"name": name, "weight": profile.weights.get(name, 0)} if point == "score" else {"name": name}
+
+
+def _spelled_out(value: Any) -> Any:
+    """Plain values with every field in them, also those that are at their default; nothing is left out but nothing."""
+    if isinstance(value, msgspec.Struct):
+        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        fields = {written: getattr(value, name) for name, written in names}
+        return {name: _spelled_out(part) for name, part in fields.items() if part is not None}
+    if isinstance(value, dict):
+        return {name: _spelled_out(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled_out(part) for part in value]
+    return value.text if isinstance(value, Duration) else to_builtins(value)
 
 
 def _extender(extender: Extender) -> dict[str, Any]:

@@ -77,16 +77,16 @@ def _unbind_later(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
 
 
 def _revive(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:
-    """Pods that went at this very time, because of decisions that had not been made yet."""
+    """Pods that went, or were asked to, at this very time, because of decisions that had not been made yet."""
     victims = run.sql(
         "SELECT DISTINCT p.uid FROM preemptions v JOIN decisions d USING (decision_id)"
         " JOIN pods p ON p.pod_id = v.victim_id"
-        " WHERE d.time_seconds = $1 AND decision_id >= $2 AND p.ended_seconds = $1",
+        " WHERE d.time_seconds = $1 AND decision_id >= $2 AND (p.ended_seconds IS NULL OR p.ended_seconds >= $1)",
         moment.at,
         moment.number,
     )
     there = {row["uid"] for row in victims}
-    if there - pods.keys():
+    if there:
         for pod in pods_at(run, _just_before(moment.at)):
             if pod.metadata.uid in there:
                 pods[pod.metadata.uid] = pod

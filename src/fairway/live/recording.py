@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,7 +35,7 @@ class LiveRecorder:
         self._recorder = recorder
         self._now = now
         self._begun = now()
-        self._translator = EventTranslator(recorder, lambda: self.time)
+        self._translator = EventTranslator(recorder, lambda: self.time, dt.datetime.fromtimestamp(self._begun, dt.UTC))
 
     @property
     def time(self) -> float:

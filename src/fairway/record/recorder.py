@@ -84,6 +84,12 @@ class Recorder(Protocol):
     def started(self, t: float, uid: str) -> None:
         """A bound pod runs."""
 
+    def acknowledged(self, t: float, uid: str, start: float) -> None:
+        """A pod's kubelet has taken it, at that time by its own clock; it may have done so before the run began."""
+
+    def leaves(self, t: float, uid: str) -> None:
+        """A pod was asked to go; it holds what it holds until it ends."""
+
     def resized(self, t: float, pod: Pod) -> None:
         """A bound pod holds something else from now on."""
 

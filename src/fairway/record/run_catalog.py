@@ -22,7 +22,7 @@ __all__ = ["LATER_TABLES", "amount_columns", "check_objects", "check_tables", "t
 
 LATER_TABLES: Final = frozenset(("gaps",))
 """Tables that runs of older versions do not have."""
-LATER_COLUMNS: Final = {"pods": frozenset(("gpu_index",))}
+LATER_COLUMNS: Final = {"pods": frozenset(("gpu_index", "start_seconds", "leaving_seconds"))}
 """Columns that they do not have."""
 AMOUNT_COLUMN: Final = re.compile(r"[a-z][a-z0-9_]{0,511}")
 NO_DEFAULT: Final = frozenset((None, "0", "CAST('0' AS BIGINT)", "CAST(0 AS BIGINT)"))

@@ -21,14 +21,15 @@ SCHEMA_VERSION: Final = 2
 """Raised when a table or column changes its name or meaning; a reader refuses versions that are newer than its own.
 
 1: no `schedulers`, `origin` and `anonymous` in `meta`; nodes that simulations changed or removed say `updated` and
-`removed` in `nodes`. 2: schedulers are kept whole; one vocabulary for what happens to nodes and pods.
+`removed` in `nodes`. 2: schedulers are kept whole; one vocabulary for what happens to nodes and pods;
+`start_seconds` and `leaving_seconds` in `pods`.
 """
 
 Origin = Literal["simulated", "live"]
 """Who made what happened: a simulation, which can be run again, or a cluster."""
 
-MEASURED_SECONDS: Final = ("cycle_seconds", "cpu_seconds")
-"""Columns that say how long something took, not when it was."""
+NO_MOMENTS: Final = ("cycle_seconds", "cpu_seconds", "start_seconds")
+"""Columns that say how long something took, or when something was that may have been before the run."""
 
 SqlType = Literal["VARCHAR", "DOUBLE", "BIGINT", "INTEGER", "BOOLEAN"]
 Lists = tuple[type[Word], ...]
@@ -69,7 +70,7 @@ class TableSchema:
         return tuple(
             place
             for place, column in enumerate(self.columns)
-            if column.type == "DOUBLE" and column.name not in MEASURED_SECONDS
+            if column.type == "DOUBLE" and column.name not in NO_MOMENTS
         )
 
 
@@ -139,6 +140,10 @@ PODS = TableSchema(
         Column("node_id", "INTEGER", "the node it was bound to", is_nullable=True),
         Column("node", "VARCHAR", "and its name", is_nullable=True),
         Column("gpu_index", "VARCHAR", "the GPU devices it got there: `3`, or `0-1-2`", is_nullable=True),
+        Column("start_seconds", "DOUBLE", "its `status.startTime`: when its kubelet took it, possibly before the run "
+               "began; preemption compares it", is_nullable=True),
+        Column("leaving_seconds", "DOUBLE", "when it was asked to go; from then on until it ended it was terminating",
+               is_nullable=True),
     ),
     amounts="requests, the last ones in force",
 )  # fmt: skip

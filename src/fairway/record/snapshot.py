@@ -55,9 +55,14 @@ def pod_at(run: Run, row: Mapping[str, Any], template: Pod, at: float, start: dt
         creation_timestamp=start + dt.timedelta(seconds=row["created_seconds"]),
     )
     spec = msgspec.structs.replace(template.spec, node_name=row["node"] if is_bound else "")
+    leaving = row.get("leaving_seconds")
+    if leaving is not None and leaving <= at:
+        metadata = msgspec.structs.replace(metadata, deletion_timestamp=start + dt.timedelta(seconds=leaving))
+    began = row.get("start_seconds", row["bound_seconds"])  # runs of version 1 do not say
+    is_taken = is_bound and began is not None and began <= at
     status = PodStatus(
         phase="Running" if is_started else "Pending",
-        start_time=start + dt.timedelta(seconds=row["bound_seconds"]) if is_bound else None,
+        start_time=start + dt.timedelta(seconds=began) if is_taken else None,
     )
     return Pod(metadata=metadata, spec=spec, status=status)
 

@@ -8,6 +8,7 @@ world tells the recorder itself. Called by `sim.simulation` and `live.recording`
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -28,11 +29,12 @@ ADMISSION: Final = ("NodePorts", "NodeAffinity", "NodeName", "TaintToleration", 
 
 
 class EventTranslator:
-    """Tells a recorder what events mean; `now` is the run's clock."""
+    """Tells a recorder what events mean; `now` is the run's clock, and `beginning` its zero as a date."""
 
-    def __init__(self, recorder: Recorder, now: Callable[[], float]) -> None:
+    def __init__(self, recorder: Recorder, now: Callable[[], float], beginning: dt.datetime) -> None:
         self._recorder = recorder
         self._now = now
+        self._beginning = beginning
         self._nodes: dict[str, Node] = {}
         self._pods: dict[str, Pod] = {}  # by uid: those that have not ended
         self._bound: set[str] = set()
@@ -76,6 +78,10 @@ class EventTranslator:
         self._pods[uid] = pod
         if pod.spec.node_name and uid not in self._bound:
             self._bind(now, pod)
+        if pod.status.start_time is not None and (before is None or before.status.start_time != pod.status.start_time):
+            self._recorder.acknowledged(now, uid, (pod.status.start_time - self._beginning).total_seconds())
+        if pod.is_terminating and (before is None or not before.is_terminating):
+            self._recorder.leaves(now, uid)
         if before is not None:
             if pod.status.phase == "Running" != before.status.phase:
                 self._recorder.started(now, uid)

@@ -17,7 +17,7 @@ from fairway.config import Configuration
 from fairway.model import Namespace, Node, ObjectMeta, Pod
 from fairway.record import Recorder, RecordOptions
 from fairway.record.translation import EventTranslator
-from fairway.sim.api_server import ApiServer, ConflictError
+from fairway.sim.api_server import EPOCH, ApiServer, ConflictError
 from fairway.sim.controllers import ControllerSettings, start_controllers
 from fairway.sim.kubelets import Kubelets, KubeletSettings
 from fairway.sim.luck import Luck
@@ -119,7 +119,7 @@ class Simulation:
         self.timeline = Timeline()
         self.api = ApiServer(self.timeline)
         self.result = Result()
-        self._translator = EventTranslator(recorder, self.timeline.now)
+        self._translator = EventTranslator(recorder, self.timeline.now, EPOCH)
         self.api.watch(self._observe)  # first of all: a pod is there before anybody tells of it
         self.kubelets = Kubelets(self.api, plan.kubelet, Luck(plan.seed, "kubelets"), recorder)
         self.lifecycle = NodeLifecycle(self.api, self.kubelets, recorder)

@@ -56,6 +56,8 @@ class LivePod(msgspec.Struct, eq=False, gc=False):
     node_id: int | None = None
     node: str | None = None
     gpu_index: str | None = None
+    acknowledged: float | None = None
+    leaving: float | None = None
 
     @classmethod
     def of(cls, number: int, pod: Pod, scheduler: str, created: float) -> Self:
@@ -97,6 +99,8 @@ class LivePod(msgspec.Struct, eq=False, gc=False):
             self.node_id,
             self.node,
             self.gpu_index,
+            self.acknowledged,
+            self.leaving,
             self.requests,
         )
 

@@ -21,8 +21,9 @@ from fairway.model.affinity import NodeSelectorRequirement
 from fairway.model.device_need import GPU_MODEL
 from fairway.model.meta import LabelSelector, LabelSelectorRequirement
 from fairway.model.node import ContainerImage, Taint
-from fairway.model.pod import Container, PodOS, PodSpec, Toleration
+from fairway.model.pod import Container, ContainerPort, NodeAllocatableResourceClaimStatus, PodOS, PodSpec, Toleration
 from fairway.model.storage import CSINodeDriver, TopologySelectorLabelRequirement
+from fairway.model.workload import ReplicationControllerSpec, ServiceSpec
 from fairway.record.writing.kept import OWN_ANNOTATIONS, kept_annotations
 from fairway.record.writing.rewriting import rewrite
 
@@ -33,7 +34,8 @@ NAMES: Final = frozenset((
     "runtime_class_name", "pod_group_name", "resource_claim_name", "resource_claim_template_name", "claim_name",
     "volume_name", "storage_class_name", "volume_attributes_class_name", "persistent_volume_name", "pd_name",
     "volume_id", "disk_name", "disk_uri", "secret_name", "secret_namespace", "share_name", "volume_path",
-    "volume_handle", "target_portal", "iqn", "image", "pool", "reference", "path",
+    "volume_handle", "target_portal", "iqn", "image", "pool", "reference", "path", "service_name", "container_name",
+    "storage_policy_name", "storage_policy_id", "request",
 ))  # fmt: skip
 """Fields that hold a name, whatever they are in."""
 LABEL_KEYS: Final = frozenset(("topology_key",))
@@ -46,6 +48,7 @@ KNOWN_DOMAINS: Final = re.compile(
 )
 PLAIN_KEYS: Final = frozenset(("kubernetes.io/arch", "kubernetes.io/os", GPU_MODEL))
 """Labels whose values stay too."""
+WILDCARDS: Final = frozenset(("", "0.0.0.0", "::", "127.0.0.1", "::1"))
 PLAIN_VALUE: Final = re.compile(r"[+-]?[0-9]{1,18}|true|false|")
 NAMING_ANNOTATIONS: Final = ("user", "selected-node", "storage-class", "queue", "gang", "account", "partition")
 TAINT: Final = re.compile(r"\{([^{}:]*): ?([^{}]*)\}")
@@ -117,10 +120,18 @@ class Pseudonyms:
     def _values(self, key: str, values: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(self.label_value(key, value) for value in values)
 
-    def _part(self, part: Any) -> Any:
+    def _part(self, part: Any) -> Any:  # noqa: PLR0911 - a table of parts and what becomes of them
         match part:
-            case PodOS() | CSINodeDriver():
+            case PodOS():
                 return part
+            case CSINodeDriver():
+                return replace(part, topology_keys=tuple(map(self.label_key, part.topology_keys)))
+            case ContainerPort() if part.host_ip not in WILDCARDS:
+                return replace(part, name=self.name(part.name), host_ip=self.name(part.host_ip))
+            case NodeAllocatableResourceClaimStatus():
+                return replace(part, **self._fields(part), containers=tuple(map(self.name, part.containers)))
+            case ServiceSpec() | ReplicationControllerSpec():
+                return replace(part, **self._fields(part), selector=self._labels(part.selector))
             case Taint() | Toleration():
                 return replace(part, key=self.label_key(part.key), value=self.label_value(part.key, part.value))
             case LabelSelectorRequirement() | NodeSelectorRequirement() | TopologySelectorLabelRequirement():
@@ -156,4 +167,6 @@ class Pseudonyms:
                 changed[field] = tuple(map(self.name, value))
             elif field in DROPPED_LISTS:
                 changed[field] = ()
+            elif field == "message":  # a sentence may quote anything
+                changed[field] = ""
         return changed

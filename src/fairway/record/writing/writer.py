@@ -136,6 +136,18 @@ class RunWriter(RowWriter):
         if live is not None and live.started is None:
             live.started = t
 
+    def acknowledged(self, t: float, uid: str, start: float) -> None:
+        """A pod's kubelet has taken it, at that time by its own clock."""
+        live = self._pods.by_uid.get(uid)
+        if live is not None:
+            live.acknowledged = start
+
+    def leaves(self, t: float, uid: str) -> None:
+        """A pod was asked to go; the first time counts."""
+        live = self._pods.by_uid.get(uid)
+        if live is not None and live.leaving is None:
+            live.leaving = t
+
     def resized(self, t: float, pod: Pod) -> None:
         """A pod holds something else from now on: its interval is split."""
         live = self._pods.by_uid.get(pod.metadata.uid)
