@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from fairway.cluster import Event, Verb
 from fairway.model import Node, NodeCondition, Pod, PodCondition
 from fairway.model.disruption import EVICTED, ORPHANED, PREEMPTED, TAINTED
+from fairway.model.meta import EPOCH
 from fairway.model.node import ContainerImage
 from fairway.record import NullRecorder, Run
 from fairway.record.schema import TABLES
-from fairway.record.snapshot import START
 from fairway.record.translation import EventTranslator, node_change, pod_end
 from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
 from fairway.scenario.simulate import simulate
@@ -76,7 +76,7 @@ ACTIONS = st.lists(
 def test_a_pods_calls_are_what_a_naive_retelling_says(actions: list[tuple[str, int]]) -> None:
     """Two nodes, three pods; pod `i` goes to node `i % 2`, whether or not that is there yet."""
     notebook = Notebook()
-    translator = EventTranslator(notebook, lambda: 0.0, START)
+    translator = EventTranslator(notebook, lambda: 0.0, EPOCH)
     nodes: set[str] = set()
     pods: dict[int, Pod] = {}
     wanted: dict[str, list[tuple[str, ...]]] = {f"default/p{number}": [] for number in range(3)}
@@ -186,7 +186,7 @@ CHANGES: dict[str, tuple[Node, Node, NodeChange | None]] = {
 def test_what_happened_to_a_node(before: Node, after: Node, change: NodeChange | None) -> None:
     assert node_change(before, after) is change
     notebook = Notebook()
-    translator = EventTranslator(notebook, lambda: 0.0, START)
+    translator = EventTranslator(notebook, lambda: 0.0, EPOCH)
     for verb, one in ((Verb.ADDED, before), (Verb.MODIFIED, after), (Verb.DELETED, after), (Verb.DELETED, after)):
         translator.saw(Event(verb, one))
     told = [] if change is None else [("node changed", "a", change)]

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from fairway.cluster import Event, TypicalPods, Verb
 from fairway.config import Configuration
 from fairway.model import Namespace, Node, ObjectMeta, Pod
+from fairway.model.meta import EPOCH
 from fairway.record import Recorder, RecordOptions
 from fairway.record.translation import EventTranslator
-from fairway.sim.api_server import EPOCH, ApiServer, ConflictError
+from fairway.sim.api_server import ApiServer, ConflictError
 from fairway.sim.controllers import ControllerSettings, start_controllers
 from fairway.sim.kubelets import Kubelets, KubeletSettings
 from fairway.sim.luck import Luck
