@@ -11,7 +11,7 @@ import pytest
 
 from fairway.cli.main import main
 from fairway.compare.gate import Gate, GateError, parse_gate, tripped
-from fairway.compare.metrics import Policy, compare_policies
+from fairway.compare.metrics import PolicyRuns, compare_policies
 from fairway.compare.text import comparison_lines, delta_text
 from fairway.model import UserError
 from fairway.record import Run, first_difference
@@ -36,8 +36,8 @@ def compare(*args: Any) -> int:
     return main(["compare", *map(str, args)])
 
 
-def policies(base: dict[str, float], other: dict[str, float]) -> list[Policy]:
-    return [Policy("a", {1: base}, {1: "a"}), Policy("b", {1: other}, {1: "b"})]
+def policies(base: dict[str, float], other: dict[str, float]) -> list[PolicyRuns]:
+    return [PolicyRuns("a", {1: base}, {1: "a"}), PolicyRuns("b", {1: other}, {1: "b"})]
 
 
 def test_runs_of_several_seeds_make_a_column_a_policy(
@@ -236,8 +236,8 @@ def test_deltas_as_people_read_them(name: str, base: float, other: float, text: 
 def test_better_is_said_only_of_what_is_not_chance(
     name: str, changes: tuple[float, ...], is_better: bool | None
 ) -> None:
-    base = Policy("a", {seed: {name: 100.0 * (seed + 1)} for seed in range(len(changes))}, {})
-    other = Policy("b", {seed: {name: 100.0 * (seed + 1) + change} for seed, change in enumerate(changes)}, {})
+    base = PolicyRuns("a", {seed: {name: 100.0 * (seed + 1)} for seed in range(len(changes))}, {})
+    other = PolicyRuns("b", {seed: {name: 100.0 * (seed + 1) + change} for seed, change in enumerate(changes)}, {})
     (row,) = compare_policies([base, other]).rows
     assert row.deltas["b"].is_better is is_better
 

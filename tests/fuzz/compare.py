@@ -15,7 +15,7 @@ from typing import NamedTuple
 from fairway.config.configuration import ConfigError
 from fairway.conformance.corpus import Case, CaseLine, decode_case
 from fairway.conformance.corpus_run import check_case
-from fairway.conformance.difference import Difference
+from fairway.conformance.difference import FieldDifference
 from fairway.model import DecodeError
 from tests.fuzz.draw import Json
 
@@ -28,7 +28,7 @@ class Finding(NamedTuple):
     """The first pod of a case that Fairway decides otherwise."""
 
     pod: str
-    differences: list[Difference]
+    differences: list[FieldDifference]
 
     @property
     def fields(self) -> frozenset[str]:
@@ -42,7 +42,7 @@ def compare(line: bytes) -> Finding | None:
         case = decode_case(CaseLine("fuzz", 1, line))
         return _first(case) or _first(_briefly(case))
     except (DecodeError, ConfigError) as error:
-        return Finding("", [Difference("reading", "it is accepted", str(error))])
+        return Finding("", [FieldDifference("reading", "it is accepted", str(error))])
 
 
 def _first(case: Case) -> Finding | None:

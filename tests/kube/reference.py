@@ -25,7 +25,7 @@ import msgspec
 
 from fairway.conformance.corpus import CaseLine, raw_case, read_lines
 from fairway.conformance.corpus_run import check_line
-from fairway.conformance.difference import Difference, differences
+from fairway.conformance.difference import FieldDifference, differences
 from tests.kube.build import build_reference
 
 __all__ = ["Disagreement", "disagreements", "relabelled", "time_reference"]
@@ -39,7 +39,7 @@ class Disagreement(NamedTuple):
 
     case: str
     pod: str
-    differences: list[Difference]
+    differences: list[FieldDifference]
 
 
 def relabelled(lines: Sequence[CaseLine]) -> list[bytes]:
@@ -77,12 +77,12 @@ def time_reference(case: bytes, percentage: int) -> Json:
     return figures
 
 
-def _differences(wanted: Json, got: Json) -> list[Difference]:
+def _differences(wanted: Json, got: Json) -> list[FieldDifference]:
     """As Fairway's own decisions are compared, but the equally good candidates are compared by name."""
     found = differences(wanted, _counting_ties(got))
     ties = [(each.get("preemption") or {}).get("ties") or [] for each in (wanted, got)]
     if ties[0] != ties[1]:
-        found.append(Difference("preemption.ties", str(ties[0]), str(ties[1])))
+        found.append(FieldDifference("preemption.ties", str(ties[0]), str(ties[1])))
     return found
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
-from fairway.bench.workloads import Workload
+from fairway.bench.workloads import BenchWorkload
 
 __all__ = ["case_of"]
 
 
-def case_of(name: str, workload: Workload) -> bytes:
+def case_of(name: str, workload: BenchWorkload) -> bytes:
     """The workload's nodes and pods; nothing is expected of them."""
     case = {
         "name": name,

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from fairway.live.api.auth_provider import OpenIdTokens
-from fairway.live.api.kubeconfig import Entry
+from fairway.live.api.kubeconfig import KubeconfigEntry
 from fairway.live.api.problems import BrokenKubeconfig
 from tests.kube.certificates import Authority
 from tests.live.identities import data, server_context
@@ -55,9 +55,9 @@ class Issuer:
         return web.json_response(self.answer, status=self.status)
 
 
-def user(issuer: Issuer, **config: Any) -> Entry:
+def user(issuer: Issuer, **config: Any) -> KubeconfigEntry:
     given = {"idp-issuer-url": issuer.url, "client-id": "fairway", "client-secret": "s3cret", **config}
-    return Entry(Path("config"), "user", "u", {"auth-provider": {"name": "oidc", "config": given}})
+    return KubeconfigEntry(Path("config"), "user", "u", {"auth-provider": {"name": "oidc", "config": given}})
 
 
 def test_a_token_is_used_until_it_ends_and_then_renewed(tmp_path: Path) -> None:

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from fairway.live.serving.authorization import Asked, DelegatedAccess, LoopbackAccess, Refused
+from fairway.live.serving.authorization import Asked, DelegatedAccess, LoopbackAccess, NoAccess
 from tests.live.review_server import ReviewServer
 from tests.live.virtual_clock import VirtualClock
 
 
-def ask(access: DelegatedAccess | LoopbackAccess, path: str, token: str = "", host: str = "") -> Refused | None:
+def ask(access: DelegatedAccess | LoopbackAccess, path: str, token: str = "", host: str = "") -> NoAccess | None:
     return asyncio.run(access.refusal(Asked(path, "get", host, token)))
 
 

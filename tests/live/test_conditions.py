@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairway.live.world.conditions import Wanted, status_patch
+from fairway.live.world.conditions import WantedStatus, status_patch
 from fairway.model import ObjectMeta, Pod, PodCondition, PodStatus
 
 NOW = 1767225600.7  # 2026-01-01T00:00:00Z and a bit
@@ -23,19 +23,19 @@ NEW = {
     "type": "PodScheduled",
 }
 
-CASES: dict[str, tuple[tuple[PodCondition, ...], str, Wanted, Any]] = {
-    "first failure": ((), "", Wanted("Unschedulable", "no"), {"conditions": [NEW]}),
+CASES: dict[str, tuple[tuple[PodCondition, ...], str, WantedStatus, Any]] = {
+    "first failure": ((), "", WantedStatus("Unschedulable", "no"), {"conditions": [NEW]}),
     "beside another condition": (
         (READY,),
         "",
-        Wanted("Unschedulable", "no"),
+        WantedStatus("Unschedulable", "no"),
         {"conditions": [NEW], "$setElementOrder/conditions": [{"type": "Ready"}, {"type": "PodScheduled"}]},
     ),
-    "the same again": ((BEFORE,), "", Wanted("Unschedulable", "no"), None),
+    "the same again": ((BEFORE,), "", WantedStatus("Unschedulable", "no"), None),
     "other words": (
         (BEFORE,),
         "",
-        Wanted("Unschedulable", "still no"),
+        WantedStatus("Unschedulable", "still no"),
         {
             "conditions": [{"message": "still no", "type": "PodScheduled"}],
             "$setElementOrder/conditions": [{"type": "PodScheduled"}],
@@ -44,7 +44,7 @@ CASES: dict[str, tuple[tuple[PodCondition, ...], str, Wanted, Any]] = {
     "an error instead": (
         (BEFORE,),
         "",
-        Wanted("SchedulerError", "broken"),
+        WantedStatus("SchedulerError", "broken"),
         {
             "conditions": [{"message": "broken", "reason": "SchedulerError", "type": "PodScheduled"}],
             "$setElementOrder/conditions": [{"type": "PodScheduled"}],
@@ -53,22 +53,27 @@ CASES: dict[str, tuple[tuple[PodCondition, ...], str, Wanted, Any]] = {
     "from true to false": (
         (BOUND,),
         "",
-        Wanted("Unschedulable", "no"),
+        WantedStatus("Unschedulable", "no"),
         {
             "conditions": [{name: NEW[name] for name in sorted(NEW) if name != "lastProbeTime"}],
             "$setElementOrder/conditions": [{"type": "PodScheduled"}],
         },
     ),
-    "a node is promised": ((BEFORE,), "", Wanted("Unschedulable", "no", "n1"), {"nominatedNodeName": "n1"}),
-    "the promise is taken back": ((BEFORE,), "n1", Wanted("Unschedulable", "no", ""), {"nominatedNodeName": None}),
-    "the promise stands": ((BEFORE,), "n1", Wanted("Unschedulable", "no"), None),
-    "only a promise": ((), "", Wanted(nominated="n1"), {"nominatedNodeName": "n1"}),
+    "a node is promised": ((BEFORE,), "", WantedStatus("Unschedulable", "no", "n1"), {"nominatedNodeName": "n1"}),
+    "the promise is taken back": (
+        (BEFORE,),
+        "n1",
+        WantedStatus("Unschedulable", "no", ""),
+        {"nominatedNodeName": None},
+    ),
+    "the promise stands": ((BEFORE,), "n1", WantedStatus("Unschedulable", "no"), None),
+    "only a promise": ((), "", WantedStatus(nominated="n1"), {"nominatedNodeName": "n1"}),
 }
 
 
 @pytest.mark.parametrize(("conditions", "nominated", "wanted", "status"), CASES.values(), ids=list(CASES))
 def test_the_patch_is_the_difference(
-    conditions: tuple[PodCondition, ...], nominated: str, wanted: Wanted, status: Any
+    conditions: tuple[PodCondition, ...], nominated: str, wanted: WantedStatus, status: Any
 ) -> None:
     meta = ObjectMeta(name="p", namespace="default", uid="u", resource_version="7", generation=1)
     pod = Pod(metadata=meta, status=PodStatus(conditions=conditions, nominated_node_name=nominated))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from fairway.config.config_file import LeaderElection as ElectionSettings
-from fairway.live.election import BadElectionSettings, LeaderElection, new_identity
+from fairway.live.election import BadElectionSettings, LeaseCandidate, new_identity
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.model.duration import Duration
 from tests.live.lease_server import LEASE, LeaseServer
@@ -32,7 +32,7 @@ class Candidate:
     ended: bool | None = None
 
     def __post_init__(self) -> None:
-        self.election = LeaderElection(
+        self.election = LeaseCandidate(
             self.server,
             ElectionSettings(),
             self.clock,
@@ -394,7 +394,7 @@ def test_periods_that_can_not_work_are_refused(lease: float, renew: float, retry
         lease_duration=Duration(lease), renew_deadline=Duration(renew), retry_period=Duration(retry)
     )
     with pytest.raises(BadElectionSettings):
-        LeaderElection(LeaseServer(), settings, VirtualClock())
+        LeaseCandidate(LeaseServer(), settings, VirtualClock())
 
 
 def test_every_process_has_another_identity() -> None:

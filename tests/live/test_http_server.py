@@ -20,7 +20,7 @@ from fairway.config.config_file import API_VERSION, KIND
 from fairway.config.config_file import LeaderElection as ElectionSettings
 from fairway.config.document import configuration_document
 from fairway.live.api.certificates import BadCertificate, as_file, self_signed, serving_context
-from fairway.live.election import LeaderElection
+from fairway.live.election import LeaseCandidate
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.serving.authorization import Access, DelegatedAccess, LoopbackAccess
 from fairway.live.serving.health import checks_of
@@ -64,7 +64,7 @@ async def hello(request: web.Request) -> web.Response:
 
 @asynccontextmanager
 async def serving(served: Served) -> AsyncIterator[Served]:
-    election = LeaderElection(LeaseServer(), ElectionSettings(), served.clock) if served.elects else None
+    election = LeaseCandidate(LeaseServer(), ElectionSettings(), served.clock) if served.elects else None
     metrics = SchedulerMetrics()
     metrics.attempt("default-scheduler", "scheduled", 0.001)
     server = HttpServer(
@@ -177,7 +177,7 @@ def test_without_election_there_is_no_such_check() -> None:
 def test_leader_that_has_long_not_renewed_is_unhealthy() -> None:
     async def story() -> tuple[int, str]:
         clock = VirtualClock()
-        election = LeaderElection(LeaseServer(), ElectionSettings(), clock, identity="one")
+        election = LeaseCandidate(LeaseServer(), ElectionSettings(), clock, identity="one")
         running = asyncio.ensure_future(election.run(asyncio.Event(), lambda: None))
         await settle()
         clock.jump(36.0)

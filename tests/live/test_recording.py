@@ -14,7 +14,7 @@ from fairway.live.api.connection import Connection
 from fairway.live.recording import LiveRecorder, live_title, record_cluster
 from fairway.live.recording_file import RecordingFile
 from fairway.live.service import LiveScheduler, ServiceSettings
-from fairway.live.shadow import Comparison, ShadowWorld
+from fairway.live.shadow import ShadowedPod, ShadowWorld
 from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Pod
 from fairway.plugins.registry import REGISTRY
@@ -112,7 +112,7 @@ def test_a_run_of_the_scheduler_has_its_decisions(tmp_path: Path) -> None:
 
 
 def test_the_shadow_decides_binds_nothing_and_compares() -> None:
-    compared: list[Comparison] = []
+    compared: list[ShadowedPod] = []
 
     async def story(api: FakeApiServer, live: LiveScheduler) -> None:
         world = live.world

@@ -29,7 +29,7 @@ from fairway.record import NullRecorder
 from fairway.scenario.scenario import decode_scenario
 from fairway.sim.defragment import PerNode
 from fairway.sim.simulation import Fault, Plan, SchedulerPlan, Simulation
-from fairway.sim.timed_defragmentation import LIMIT, Defragmentation
+from fairway.sim.timed_defragmentation import LIMIT, DefragmentationStep
 from fairway.testing import pod
 from fairway.trace.openb_lookalike import write_lookalike
 from tests.plugins.gpu_world import gpu_node
@@ -54,7 +54,7 @@ def half(name: str, where: str, seconds: float | None = None, **others: Any) -> 
 def halves(*pods: Pod, at: float = 100, share: float = 0.5, **rest: Any) -> tuple[Simulation, Diary]:
     """Two nodes with a GPU each, both half used."""
     nodes = [gpu_node("a", 1, cpu=8), gpu_node("b", 1, cpu=8)]
-    steps, arrivals, more = [Defragmentation(at, share)], rest.pop("arrivals", ()), rest.pop("more", ())
+    steps, arrivals, more = [DefragmentationStep(at, share)], rest.pop("arrivals", ()), rest.pop("more", ())
     return simulate(nodes, arrivals, fgd(), [*pods, *more], defragmentations=steps, typical_pods=WHOLE_GPU, **rest)
 
 

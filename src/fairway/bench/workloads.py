@@ -15,7 +15,7 @@ import numpy as np
 
 from fairway.model.meta import EPOCH
 
-__all__ = ["MIXES", "ZONES", "Mix", "Workload", "bound_pods", "make_workload"]
+__all__ = ["MIXES", "ZONES", "BenchWorkload", "Mix", "bound_pods", "make_workload"]
 
 ZONES: Final = 10
 NUM_APPS: Final = 20
@@ -27,7 +27,7 @@ ZONE: Final = "topology.kubernetes.io/zone"
 Json = dict[str, Any]
 
 
-class Workload(NamedTuple):
+class BenchWorkload(NamedTuple):
     """What a benchmark starts from, and what comes then; each item the JSON of one API object."""
 
     objects: list[bytes]
@@ -42,7 +42,7 @@ class Mix(NamedTuple):
     make_pod: Callable[[int, np.random.Generator], Json]
 
 
-def make_workload(num_nodes: int, num_pods: int, mix: str, seed: int = 0, num_newcomers: int = 20) -> Workload:
+def make_workload(num_nodes: int, num_pods: int, mix: str, seed: int = 0, num_newcomers: int = 20) -> BenchWorkload:
     """Nodes, pods, and the services the pods belong to."""
     generator = np.random.default_rng(seed)
     objects = [*_namespaces(), *(_node(number, mix) for number in range(num_nodes))]
@@ -57,7 +57,7 @@ def make_workload(num_nodes: int, num_pods: int, mix: str, seed: int = 0, num_ne
         newcomer["spec"]["containers"][0]["resources"]["requests"]["cpu"] = f"{101 + number}m"
         newcomers.append(newcomer)
     encode = msgspec.json.encode
-    return Workload(list(map(encode, objects)), list(map(encode, pods)), list(map(encode, newcomers)))
+    return BenchWorkload(list(map(encode, objects)), list(map(encode, pods)), list(map(encode, newcomers)))
 
 
 def bound_pods(num_nodes: int, num_pods: int, mix: str, seed: int = 0) -> Iterator[bytes]:

@@ -18,13 +18,19 @@ import click
 from fairway.cli.compare_options import change_options
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.main import CommandError
-from fairway.cli.order_options import Wanted, is_order_scenario, order_options, refuse_order_options, refuse_others
+from fairway.cli.order_options import (
+    OrderChoices,
+    is_order_scenario,
+    order_options,
+    refuse_order_options,
+    refuse_others,
+)
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, paint, progress, say, word
 from fairway.exit_codes import NO
 
 if TYPE_CHECKING:
     from fairway.compare.gate import Gate
-    from fairway.compare.metrics import Comparison, Policy
+    from fairway.compare.metrics import Comparison, PolicyRuns
     from fairway.compare.simulations import Finished
 
 __all__ = ["compare", "show_comparison"]
@@ -81,7 +87,7 @@ def compare(
         from fairway.compare.report_file import check_report_place
 
         check_report_place(Path(html))
-    wanted = Wanted(profiles, traces, changes["seed"], seeds, openb, expected, save, html, jobs, output)
+    wanted = OrderChoices(profiles, traces, changes["seed"], seeds, openb, expected, save, html, jobs, output)
     if len(sources) == 1 and not _is_run(sources[0]) and is_order_scenario(sources[0]):
         refuse_others({**changes, "fail_if": conditions})
         from fairway.cli.order_experiment import compare_in_order
@@ -117,14 +123,14 @@ def _run(
     from fairway.cli.compare_options import read_scenario, run_path, with_policies
     from fairway.cli.sim import check_place, tell_problems
     from fairway.cli.simulation_bar import run_with_bar
-    from fairway.compare.simulations import Job
+    from fairway.compare.simulations import SimulationJob
     from fairway.pool import num_cpus
 
     scenario = read_scenario(source, **changes)
     scenario, names = with_policies(scenario, profiles or scenario.profile_names)
     seeds = range(scenario.seed, scenario.seed + num_seeds)
     todo = [
-        Job(scenario, name, seed, run_path(save, name, None if num_seeds == 1 else seed))
+        SimulationJob(scenario, name, seed, run_path(save, name, None if num_seeds == 1 else seed))
         for seed in seeds
         for name in names
     ]
@@ -139,13 +145,13 @@ def _run(
     return finished
 
 
-def policies_of(finished: Sequence[Finished]) -> list[Policy]:
+def policies_of(finished: Sequence[Finished]) -> list[PolicyRuns]:
     """Runs by policy, in the order in which policies come."""
-    from fairway.compare.metrics import Policy
+    from fairway.compare.metrics import PolicyRuns
 
     names = dict.fromkeys(one.profile for one in finished)
     return [
-        Policy(
+        PolicyRuns(
             name,
             {one.seed: one.metrics.flat() for one in finished if one.profile == name},
             {one.seed: one.path for one in finished if one.profile == name},
@@ -162,10 +168,10 @@ def _is_run(path: str) -> bool:
         return path.endswith((".duckdb", ".db"))
 
 
-def _read_policies(paths: Sequence[str]) -> list[Policy]:
+def _read_policies(paths: Sequence[str]) -> list[PolicyRuns]:
     """Runs with the same policy and different seeds are one column; otherwise each is one, named after its file."""
     from fairway.cli.run_options import tell_notes
-    from fairway.compare.metrics import Policy
+    from fairway.compare.metrics import PolicyRuns
     from fairway.record import Run
 
     opened = []
@@ -191,7 +197,7 @@ def _read_policies(paths: Sequence[str]) -> list[Policy]:
         if seed in metrics:
             raise CommandError(f"{path} is given twice", "leave one of them out")
         metrics[seed], files[seed] = flat, path
-    return [Policy(name, *column) for name, column in columns.items()]
+    return [PolicyRuns(name, *column) for name, column in columns.items()]
 
 
 def show_comparison(finished: Sequence[Finished], output: str, *, is_kept: bool) -> None:
@@ -199,7 +205,9 @@ def show_comparison(finished: Sequence[Finished], output: str, *, is_kept: bool)
     _compare(policies_of(finished), (), None, output, is_kept=is_kept)
 
 
-def _compare(policies: Sequence[Policy], gates: Sequence[Gate], html: str | None, output: str, *, is_kept: bool) -> int:
+def _compare(
+    policies: Sequence[PolicyRuns], gates: Sequence[Gate], html: str | None, output: str, *, is_kept: bool
+) -> int:
     from fairway.compare.gate import GateError, tripped
     from fairway.compare.metrics import compare_policies
     from fairway.compare.partings import partings

@@ -31,7 +31,7 @@ CANNOT_READ: Final = "cannot be read"
 CHECK_PATH: Final = "check the path and its permissions"
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """Where a command is, and its line in the overview, which is printed without importing it."""
 
     module: str
@@ -39,18 +39,22 @@ class Entry(NamedTuple):
     summary: str
 
 
-COMMANDS: Final[dict[str, Entry]] = {
-    "sim": Entry("fairway.cli.sim", "sim", "What would this policy do?"),
-    "compare": Entry("fairway.cli.compare", "compare", "Which is better, where do they differ?"),
-    "run": Entry("fairway.cli.run", "run", "Schedule a cluster's pods, for real."),
-    "record": Entry("fairway.cli.record", "record", "Keep what a cluster does, whatever schedules it."),
-    "try": Entry("fairway.cli.try_", "try_command", "Would it fit, where, and how many?"),
-    "why": Entry("fairway.cli.why", "why", "Why here, why not there, what would fix it?"),
-    "status": Entry("fairway.cli.status", "status", "What is free, who waits, where does the time go?"),
-    "export": Entry("fairway.cli.export", "export", "A run for other tools: Parquet, CSV, a Perfetto trace."),
-    "topology": Entry("fairway.cli.topology", "topology", "Racks and servers for nodes, as labels in manifests."),
-    "conformance": Entry("fairway.cli.conformance", "conformance", "Is it exact? Compare with recorded decisions."),
-    "bench": Entry("fairway.cli.bench", "bench", "Is it fast? Decisions per second, latency, memory."),
+COMMANDS: Final[dict[str, CommandEntry]] = {
+    "sim": CommandEntry("fairway.cli.sim", "sim", "What would this policy do?"),
+    "compare": CommandEntry("fairway.cli.compare", "compare", "Which is better, where do they differ?"),
+    "run": CommandEntry("fairway.cli.run", "run", "Schedule a cluster's pods, for real."),
+    "record": CommandEntry("fairway.cli.record", "record", "Keep what a cluster does, whatever schedules it."),
+    "try": CommandEntry("fairway.cli.try_", "try_command", "Would it fit, where, and how many?"),
+    "why": CommandEntry("fairway.cli.why", "why", "Why here, why not there, what would fix it?"),
+    "status": CommandEntry("fairway.cli.status", "status", "What is free, who waits, where does the time go?"),
+    "export": CommandEntry("fairway.cli.export", "export", "A run for other tools: Parquet, CSV, a Perfetto trace."),
+    "topology": CommandEntry(
+        "fairway.cli.topology", "topology", "Racks and servers for nodes, as labels in manifests."
+    ),
+    "conformance": CommandEntry(
+        "fairway.cli.conformance", "conformance", "Is it exact? Compare with recorded decisions."
+    ),
+    "bench": CommandEntry("fairway.cli.bench", "bench", "Is it fast? Decisions per second, latency, memory."),
 }
 
 HELP = """\b

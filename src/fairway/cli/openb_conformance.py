@@ -11,7 +11,7 @@ from typing import Any, Final
 from fairway.cli.main import CommandError
 from fairway.cli.output import Column, emit, is_structured, narrate, progress
 from fairway.exit_codes import NO
-from fairway.experiments.openb_check import Report, check, cost, plan
+from fairway.experiments.openb_check import OpenbReport, check, cost, plan
 from fairway.experiments.openb_data import OpenbData
 from fairway.experiments.openb_expected import read_expected
 from fairway.pool import ProcessKilledError
@@ -48,7 +48,7 @@ def check_openb(data: str, expected: str, jobs: int, show: int, output: str) -> 
     return 0 if report.passes else NO
 
 
-def _rows(report: Report) -> list[dict[str, Any]]:
+def _rows(report: OpenbReport) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
         {
             "what": table.table,
@@ -71,7 +71,7 @@ def _rows(report: Report) -> list[dict[str, Any]]:
     return rows
 
 
-def _narrate(report: Report, show: int) -> None:
+def _narrate(report: OpenbReport, show: int) -> None:
     for table in report.tables:
         if table.num_runs:
             narrate(f"{table.table}, {table.of}: largest deviation {table.largest:.4f} points at {table.largest_at}")

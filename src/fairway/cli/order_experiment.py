@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fairway.cli.main import CommandError
-from fairway.cli.order_options import Wanted
+from fairway.cli.order_options import OrderChoices
 from fairway.cli.output import Column, emit, is_structured, narrate, progress, say
 from fairway.compare.report_file import check_report_place, write_report
 from fairway.experiments.experiment import make_runs, plan_runs
@@ -31,7 +31,7 @@ LOOKALIKE: Final = "data"
 ENOUGH_TO_COMPARE: Final = 0.005  # percentage points: published values are told with two decimals
 
 
-def compare_in_order(source: str, wanted: Wanted) -> int:
+def compare_in_order(source: str, wanted: OrderChoices) -> int:
     """Run what is not there yet, then tell."""
     scenario = _changed(load_order_scenario(source), wanted)
     folder = Path(wanted.folder or f"{scenario.name}-results")
@@ -50,7 +50,7 @@ def compare_in_order(source: str, wanted: Wanted) -> int:
     return 0
 
 
-def _changed(scenario: OrderScenario, wanted: Wanted) -> OrderScenario:
+def _changed(scenario: OrderScenario, wanted: OrderChoices) -> OrderScenario:
     spec = scenario.spec
     changes: dict[str, Any] = {"seed": wanted.seed, "seeds": wanted.seeds, "traces": tuple(wanted.traces) or None}
     if wanted.openb is not None:
@@ -61,7 +61,7 @@ def _changed(scenario: OrderScenario, wanted: Wanted) -> OrderScenario:
     return scenario.with_changes(**changes)
 
 
-def _expected(scenario: OrderScenario, wanted: Wanted) -> Expected | None:
+def _expected(scenario: OrderScenario, wanted: OrderChoices) -> Expected | None:
     if wanted.expected is not None:
         return read_expected(wanted.expected)
     if not scenario.spec.expected:

@@ -1,7 +1,7 @@
 """What `compare` is told about an order-only scenario.
 
-In: the arguments of the command line. Out: `Wanted`, and usage errors for options that go with other sources. Imports
-nothing heavy: `compare --help` reads it.
+In: the arguments of the command line. Out: `OrderChoices`, and usage errors for options that go with other sources.
+Imports nothing heavy: `compare --help` reads it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-__all__ = ["Wanted", "is_order_scenario", "order_options", "refuse_order_options", "refuse_others"]
+__all__ = ["OrderChoices", "is_order_scenario", "order_options", "refuse_order_options", "refuse_others"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 KIND: Final = b"OrderScenario"
@@ -26,7 +26,7 @@ OPTIONS: Final = (
 )
 
 
-class Wanted(NamedTuple):
+class OrderChoices(NamedTuple):
     """What the command line says about an order-only scenario."""
 
     profiles: Sequence[str] = ()
@@ -63,7 +63,7 @@ def is_order_scenario(path: str) -> bool:
     return says_so(path)
 
 
-def refuse_order_options(wanted: Wanted) -> None:
+def refuse_order_options(wanted: OrderChoices) -> None:
     """A usage error for options that other sources do not have."""
     for name, value in (("trace", wanted.traces), ("openb", wanted.openb), ("expected", wanted.expected)):
         if value not in (None, ()):

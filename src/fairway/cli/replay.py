@@ -67,7 +67,7 @@ def _run_again(recorded: Run, path: str, output: str) -> int:
     """From its scenario: every row of every table has to be the same."""
     from fairway import __version__
     from fairway.cli.simulation_bar import run_with_bar
-    from fairway.compare.simulations import Job
+    from fairway.compare.simulations import SimulationJob
     from fairway.record import Run
     from fairway.record.difference import first_unlike_row
     from fairway.scenario.scenario import decode_scenario
@@ -77,7 +77,7 @@ def _run_again(recorded: Run, path: str, output: str) -> int:
         spec = {**recorded.scenario["spec"], "profiles": {}}
         scenario = decode_scenario({**recorded.scenario, "spec": spec}, f"{path}, scenario")
         again = str(Path(folder) / "again.duckdb")
-        run_with_bar([Job(scenario, "default", recorded.seed, again)], 1, is_kept=False)
+        run_with_bar([SimulationJob(scenario, "default", recorded.seed, again)], 1, is_kept=False)
         with Run.open(again) as repeated:
             found = first_unlike_row(recorded, repeated)
             num_decisions, num_pods = len(repeated.decisions), len(repeated.pods)

@@ -83,7 +83,7 @@ def sim(
         return replay(replayed, output)
     from fairway.cli.compare_options import read_scenario, run_path, with_policies
     from fairway.cli.simulation_bar import run_with_bar
-    from fairway.compare.simulations import Job
+    from fairway.compare.simulations import SimulationJob
     from fairway.pool import num_cpus
 
     wanted = read_scenario(scenario, **changes)
@@ -95,7 +95,7 @@ def sim(
         path = save or str(Path(folder) / "run.duckdb")
         paths = {name: path if len(names) == 1 else run_path(path, name, None) for name in names}
         check_place(paths.values())
-        todo = [Job(wanted, name, wanted.seed, paths[name]) for name in names]
+        todo = [SimulationJob(wanted, name, wanted.seed, paths[name]) for name in names]
         finished = run_with_bar(todo, jobs or num_cpus(), is_kept=save is not None)
         tell_problems(finished)
         if wanted.spec.defragment is not None:
@@ -152,12 +152,12 @@ def tell_problems(finished: Sequence[Finished]) -> None:
 
 
 def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> None:
-    from fairway.compare.metrics import Policy, compare_policies
+    from fairway.compare.metrics import PolicyRuns, compare_policies
     from fairway.compare.text import metric_title, shown_rows, value_text
     from fairway.words import clock_text
 
     flat = done.metrics.flat()
-    comparison = compare_policies([Policy(done.profile, {done.seed: flat}, {done.seed: done.path})])
+    comparison = compare_policies([PolicyRuns(done.profile, {done.seed: flat}, {done.seed: done.path})])
     rows = shown_rows(comparison, everything=output != "table")
     if output in ("table", "wide"):
         length = clock_text(done.end_seconds)

@@ -1,6 +1,6 @@
 """Simulations run for a command, with one progress bar, and problems of running them in the command line's words.
 
-In: `Job`s. Out: their results. Shared by `sim` and `compare`.
+In: `SimulationJob`s. Out: their results. Shared by `sim` and `compare`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fairway.cli.main import CommandError
 from fairway.cli.output import narrate
-from fairway.compare.simulations import Finished, Job, Tell, run_jobs
+from fairway.compare.simulations import Finished, SimulationJob, Tell, run_jobs
 from fairway.pool import ProcessKilledError
 from fairway.record import CannotWriteError, RecordError, Run
 from fairway.words import clock_text, count_text
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["run_with_bar"]
 
 
-def run_with_bar(jobs: Sequence[Job], num_processes: int, *, is_kept: bool = True) -> list[Finished]:
+def run_with_bar(jobs: Sequence[SimulationJob], num_processes: int, *, is_kept: bool = True) -> list[Finished]:
     """Run all. Runs that are not kept are in a temporary folder."""
     before = {job.path: _identity(job.path) for job in jobs}
     try:

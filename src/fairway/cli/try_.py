@@ -70,7 +70,7 @@ COLUMNS: Final = (
 NAMED_PODS = 4
 
 
-class Copies(click.ParamType[int]):
+class CopiesOption(click.ParamType[int]):
     """A number of copies, or `max`."""
 
     name = "N|max"
@@ -95,7 +95,7 @@ class Copies(click.ParamType[int]):
 @live_options
 @click.option(
     "--copies",
-    type=Copies(),
+    type=CopiesOption(),
     metavar="N|max",
     help="Instead: how many copies of each pod fit, each kind of pod alone on the cluster, without evicting anybody.",
 )

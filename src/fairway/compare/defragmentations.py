@@ -15,7 +15,7 @@ from fairway.record import Run
 from fairway.words import clock_text
 
 if TYPE_CHECKING:
-    from fairway.compare.metrics import Policy
+    from fairway.compare.metrics import PolicyRuns
 
 __all__ = ["StepEvent", "read_steps", "step_lines", "step_rows"]
 
@@ -55,7 +55,7 @@ def step_lines(finished: Sequence[Finished]) -> list[str]:
     return lines
 
 
-def step_rows(policies: Iterable[Policy]) -> list[tuple[str, str, str, str]]:
+def step_rows(policies: Iterable[PolicyRuns]) -> list[tuple[str, str, str, str]]:
     """All steps of each policy's first seed: policy, time, what, and what came of it."""
     return [
         (policy.name, clock_text(step.seconds), step.reason, step.message)

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 from fairway.record.metric_definitions import Definition, definition_of
 
-__all__ = ["Comparison", "Delta", "MetricRow", "Policy", "Value", "compare_policies"]
+__all__ = ["Comparison", "Delta", "MetricRow", "MetricValue", "PolicyRuns", "compare_policies"]
 
 STANDARD_ERRORS = 2.0  # a mean difference within so many of them may be chance
 MEASURED = "timing_"  # differs from run to run, so it is no part of a comparison
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class PolicyRuns:
     """A column: the runs of one policy, by seed."""
 
     name: str
@@ -35,7 +35,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class MetricValue:
     """A metric of a policy."""
 
     mean: float
@@ -59,7 +59,7 @@ class MetricRow:
 
     name: str
     definition: Definition
-    values: dict[str, Value]  # by policy; those that have it
+    values: dict[str, MetricValue]  # by policy; those that have it
     deltas: dict[str, Delta]  # by policy, against the first
 
 
@@ -67,11 +67,11 @@ class MetricRow:
 class Comparison:
     """All metrics of all policies."""
 
-    policies: tuple[Policy, ...]
+    policies: tuple[PolicyRuns, ...]
     rows: tuple[MetricRow, ...]
 
     @property
-    def first(self) -> Policy:
+    def first(self) -> PolicyRuns:
         """What the others are compared with."""
         return self.policies[0]
 
@@ -80,14 +80,14 @@ class Comparison:
         return next((row for row in self.rows if row.name == name), None)
 
 
-def compare_policies(policies: Sequence[Policy]) -> Comparison:
+def compare_policies(policies: Sequence[PolicyRuns]) -> Comparison:
     """Put policies side by side; the first is what the others are compared with."""
     names = dict.fromkeys(name for policy in policies for flat in policy.metrics.values() for name in flat)
     rows = (_row(name, policies) for name in names if not name.startswith(MEASURED))
     return Comparison(tuple(policies), tuple(row for row in rows if row is not None))
 
 
-def _row(name: str, policies: Sequence[Policy]) -> MetricRow | None:
+def _row(name: str, policies: Sequence[PolicyRuns]) -> MetricRow | None:
     definition = definition_of(name)
     if definition is None:
         return None
@@ -104,9 +104,9 @@ def _row(name: str, policies: Sequence[Policy]) -> MetricRow | None:
     return MetricRow(name, definition, values, deltas)
 
 
-def _value(by_seed: dict[int, float]) -> Value:
+def _value(by_seed: dict[int, float]) -> MetricValue:
     numbers = list(by_seed.values())
-    return Value(statistics.fmean(numbers), _spread(numbers), by_seed)
+    return MetricValue(statistics.fmean(numbers), _spread(numbers), by_seed)
 
 
 def _delta(base: Mapping[int, float], other: Mapping[int, float], definition: Definition) -> Delta:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fairway.compare.metrics import Comparison, Policy
+from fairway.compare.metrics import Comparison, PolicyRuns
 from fairway.record import RecordError, Run, first_difference
 from fairway.words import clock_text
 
@@ -50,7 +50,7 @@ def partings(comparison: Comparison) -> list[Parting]:
     return [_parting(comparison.first, other) for other in comparison.policies[1:]]
 
 
-def _parting(first: Policy, other: Policy) -> Parting:
+def _parting(first: PolicyRuns, other: PolicyRuns) -> Parting:
     seed = next((seed for seed in first.seeds if seed in other.paths), None)
     if seed is None:
         return Parting(other.name, None, problem=f"{first.name} and {other.name} have no seed in common")

@@ -15,7 +15,7 @@ import numpy as np
 from markupsafe import Markup
 
 from fairway.compare.defragmentations import step_rows
-from fairway.compare.metrics import Comparison, MetricRow, Policy
+from fairway.compare.metrics import Comparison, MetricRow, PolicyRuns
 from fairway.compare.partings import Parting
 from fairway.compare.text import delta_text, metric_title, shown_rows, value_text
 from fairway.pages import render
@@ -151,7 +151,7 @@ def _table_row(row: MetricRow, comparison: Comparison) -> TableRow:
     return TableRow(metric_title(row), row.definition.meaning + better, cells, bar_plot(bars))
 
 
-def _cell(row: MetricRow, policy: Policy, *, is_first: bool) -> Cell:
+def _cell(row: MetricRow, policy: PolicyRuns, *, is_first: bool) -> Cell:
     value, delta = row.values.get(policy.name), row.deltas.get(policy.name)
     if value is None:
         return Cell("–")
@@ -221,7 +221,7 @@ def _waits(comparison: Comparison) -> tuple[str, Markup]:
     return "How long pods waited for a node; those that never got one wait longer", plot
 
 
-def _wait_seconds(policy: Policy) -> Floats:
+def _wait_seconds(policy: PolicyRuns) -> Floats:
     """Of all seeds, in order: (num_pods,)."""
     waits = []
     for path in policy.paths.values():

@@ -1,7 +1,7 @@
 """Simulations to compare: each a scenario, a policy and a seed, run one after another or in several processes.
 
-In: `Job`s, and where to record each. Out: a `Finished` for each, in the order of the jobs, with its metrics. The runs
-are files; only numbers travel between processes (`fairway.pool`). Called by the commands `sim` and `compare`.
+In: `SimulationJob`s, and where to record each. Out: a `Finished` for each, in the order of the jobs, with its metrics.
+The runs are files; only numbers travel between processes (`fairway.pool`). Called by the commands `sim` and `compare`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from fairway.record import Metrics
 from fairway.scenario.scenario import Scenario
 from fairway.scenario.simulate import Standing, simulate
 
-__all__ = ["Finished", "Job", "Tell", "run_jobs"]
+__all__ = ["Finished", "SimulationJob", "Tell", "run_jobs"]
 
 Tell = Callable[[Sequence[Standing]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SimulationJob:
     """A simulation to run."""
 
     scenario: Scenario
@@ -43,7 +43,7 @@ class Finished:
     cpu_seconds: float
 
 
-def run_jobs(jobs: Sequence[Job], num_processes: int, tell: Tell | None = None) -> list[Finished]:
+def run_jobs(jobs: Sequence[SimulationJob], num_processes: int, tell: Tell | None = None) -> list[Finished]:
     """Run all; the first failure is raised and stops the others. `tell` hears now and then how far each is."""
 
     def watch(standings: pool.Standings) -> None:
@@ -54,7 +54,7 @@ def run_jobs(jobs: Sequence[Job], num_processes: int, tell: Tell | None = None) 
     return [finished[number] for number in range(len(jobs))]
 
 
-def _run(job: Job) -> Finished:
+def _run(job: SimulationJob) -> Finished:
     done = simulate(job.scenario, record=job.path, profile=job.profile, seed=job.seed, progress=_report)
     with done.open() as run:
         metrics = run.metrics()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from fairway.compare.metrics import Comparison, Delta, MetricRow, Value
+from fairway.compare.metrics import Comparison, Delta, MetricRow, MetricValue
 from fairway.record.metric_definitions import Definition
 from fairway.words import visible
 
@@ -180,7 +180,7 @@ def _cell(row: MetricRow, policy: str) -> str:
     return text if delta is None else f"{text}  {delta_text(delta, row.definition)}"
 
 
-def _spread(value: Value, definition: Definition) -> str:
+def _spread(value: MetricValue, definition: Definition) -> str:
     return "" if not value.std else f" ±{value_text(value.std, definition).removesuffix('%')}"
 
 

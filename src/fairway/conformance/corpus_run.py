@@ -20,7 +20,7 @@ from fairway.cluster import Cluster
 from fairway.config import decode_configuration, default_configuration
 from fairway.config.configuration import ConfigError
 from fairway.conformance.corpus import Case, CaseLine, decode_case
-from fairway.conformance.difference import OTHER_ERRORS, Difference, differences
+from fairway.conformance.difference import OTHER_ERRORS, FieldDifference, differences
 from fairway.cycle import Decision, Hold, Inspection, Outcome, Preemption, Profile, Stop
 from fairway.cycle.placing import place_in_room, settle
 from fairway.model import Pod
@@ -35,7 +35,7 @@ class Mismatch(NamedTuple):
     """A pod whose decision is not the recorded one."""
 
     pod: str
-    differences: list[Difference]
+    differences: list[FieldDifference]
 
 
 class CaseResult(NamedTuple):
@@ -66,9 +66,9 @@ def check_case(case: Case) -> CaseResult:
         except Exception as error:  # noqa: BLE001 - whatever the engine does wrong is a finding about this case
             place = traceback.extract_tb(error.__traceback__)[-1]
             words = f"{type(error).__name__}: {error} ({place.filename}:{place.lineno} {place.name})"
-            found = [Difference("result", str(expect["result"]), f"a failure: {words}")]
+            found = [FieldDifference("result", str(expect["result"]), f"a failure: {words}")]
             mismatches.append(Mismatch(expect["pod"], found))
-            skipped = Difference("result", "something", "nothing: the pod before it failed")
+            skipped = FieldDifference("result", "something", "nothing: the pod before it failed")
             mismatches += [Mismatch(other["pod"], [skipped]) for other in expected]
             break
         if found:

@@ -1,8 +1,8 @@
 """Where a decision differs from the recorded one.
 
-In: what the corpus expects of a pod, and what was seen, both in the corpus' own form. Out: a list of `Difference`, one
-a field, empty when they agree. What carries no meaning does not count: the order of reasons, and of groups of nodes; a
-plugin that is not listed scores 0. Called by `corpus_run` for every pod.
+In: what the corpus expects of a pod, and what was seen, both in the corpus' own form. Out: a list of `FieldDifference`,
+one a field, empty when they agree. What carries no meaning does not count: the order of reasons, and of groups of
+nodes; a plugin that is not listed scores 0. Called by `corpus_run` for every pod.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Difference", "differences"]
+__all__ = ["FieldDifference", "differences"]
 
 PLAIN: Final = (
     "pod",
@@ -52,7 +52,7 @@ OTHER_ERRORS: Final = "otherErrors"
 """Of what was seen: errors of an attempt beside the one that is told. Which one kube-scheduler tells is a race."""
 
 
-class Difference(NamedTuple):
+class FieldDifference(NamedTuple):
     """A field, what it should be, and what it is, in words."""
 
     field: str
@@ -60,7 +60,7 @@ class Difference(NamedTuple):
     got: str
 
 
-def differences(expect: Mapping[str, Any], seen: Mapping[str, Any]) -> list[Difference]:
+def differences(expect: Mapping[str, Any], seen: Mapping[str, Any]) -> list[FieldDifference]:
     """Compare everything; fields that the corpus does not know must not have been seen either."""
     if expect.get("error") and expect["error"] in seen.get(OTHER_ERRORS, ()):
         seen = {**seen, "error": expect["error"]}
@@ -69,7 +69,7 @@ def differences(expect: Mapping[str, Any], seen: Mapping[str, Any]) -> list[Diff
     found += _scores(expect.get("scores"), seen.get("scores"))
     wanted, got = expect.get("preemption"), seen.get("preemption")
     if (wanted is None) != (got is None):
-        found.append(Difference("preemption", _words(wanted), _words(got)))
+        found.append(FieldDifference("preemption", _words(wanted), _words(got)))
     elif wanted is not None and got is not None:
         # The engine counts the equally good candidates; the corpus names them.
         found += _plain(PREEMPTION, {**wanted, "ties": len(wanted.get("ties") or ())}, got, "preemption.")
@@ -79,7 +79,7 @@ def differences(expect: Mapping[str, Any], seen: Mapping[str, Any]) -> list[Diff
 
 def _plain(
     fields: Sequence[str], expect: Mapping[str, Any], seen: Mapping[str, Any], prefix: str
-) -> Iterable[Difference]:
+) -> Iterable[FieldDifference]:
     for field in fields:
         wanted, got = _normal(expect.get(field)), _normal(seen.get(field))
         if wanted == got:
@@ -88,15 +88,15 @@ def _plain(
         if isinstance(ours, list) and isinstance(theirs, list) and set(map(str, ours)) != set(map(str, theirs)):
             missing = [item for item in theirs if item not in ours]
             extra = [item for item in ours if item not in theirs]
-            yield Difference(prefix + field, _listed(missing, "as well"), _listed(extra, "as well"))
+            yield FieldDifference(prefix + field, _listed(missing, "as well"), _listed(extra, "as well"))
         else:
-            yield Difference(prefix + field, _words(wanted), _words(got))
+            yield FieldDifference(prefix + field, _words(wanted), _words(got))
 
 
-def _unknown(expect: Mapping[str, Any], known: Sequence[str], prefix: str) -> Iterable[Difference]:
+def _unknown(expect: Mapping[str, Any], known: Sequence[str], prefix: str) -> Iterable[FieldDifference]:
     """What is recorded but not compared must not pass for equal."""
     for field in expect.keys() - set(known):
-        yield Difference(prefix + field, _words(expect[field]), "a field that is not compared")
+        yield FieldDifference(prefix + field, _words(expect[field]), "a field that is not compared")
 
 
 def _normal(value: Any) -> Any:
@@ -112,7 +112,7 @@ def _normal(value: Any) -> Any:
     return None if value in ("", 0, False) else value
 
 
-def _refusals(expect: Sequence[Mapping[str, Any]], seen: Sequence[Mapping[str, Any]]) -> Iterable[Difference]:
+def _refusals(expect: Sequence[Mapping[str, Any]], seen: Sequence[Mapping[str, Any]]) -> Iterable[FieldDifference]:
     wanted, got = _by_node(expect), _by_node(seen)
     groups: dict[tuple[str, str], list[str]] = {}
     for node in sorted(wanted.keys() | got.keys()):
@@ -120,7 +120,7 @@ def _refusals(expect: Sequence[Mapping[str, Any]], seen: Sequence[Mapping[str, A
         if pair[0] != pair[1]:
             groups.setdefault(pair, []).append(node)
     for (one, other), nodes in groups.items():
-        yield Difference(f"rejected[{_listed(nodes)}]", one, other)
+        yield FieldDifference(f"rejected[{_listed(nodes)}]", one, other)
 
 
 def _by_node(groups: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -132,7 +132,7 @@ def _by_node(groups: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return words
 
 
-def _scores(expect: Mapping[str, Any] | None, seen: Mapping[str, Any] | None) -> Iterable[Difference]:
+def _scores(expect: Mapping[str, Any] | None, seen: Mapping[str, Any] | None) -> Iterable[FieldDifference]:
     wanted, got = _by_plugin(expect), _by_plugin(seen)
     for plugin in sorted(wanted.keys() | got.keys()):
         ours, theirs = got.get(plugin, {}), wanted.get(plugin, {})
@@ -140,7 +140,7 @@ def _scores(expect: Mapping[str, Any] | None, seen: Mapping[str, Any] | None) ->
         if nodes:
             shown = nodes[:SHOWN_NODES]
             more = f" and {len(nodes) - SHOWN_NODES} more nodes" if len(nodes) > SHOWN_NODES else ""
-            yield Difference(
+            yield FieldDifference(
                 f"scores.{plugin}",
                 ", ".join(f"{node} {theirs.get(node, 0)}" for node in shown) + more,
                 ", ".join(f"{node} {ours.get(node, 0)}" for node in shown) + more,

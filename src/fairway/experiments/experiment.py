@@ -21,10 +21,10 @@ from fairway.experiments.stored_runs import StoredRun, fingerprint, read_run, re
 from fairway.pool import run_all
 from fairway.sim.defragment import defragment
 
-__all__ = ["Piece", "make_runs", "plan_runs"]
+__all__ = ["PendingRun", "make_runs", "plan_runs"]
 
 
-class Piece(NamedTuple):
+class PendingRun(NamedTuple):
     """A run to make, in another process."""
 
     scenario: OrderScenario
@@ -34,11 +34,13 @@ class Piece(NamedTuple):
     made_from: str
 
 
-def plan_runs(scenario: OrderScenario, data: OpenbData, folder: Path) -> tuple[dict[RunKey, StoredRun], list[Piece]]:
+def plan_runs(
+    scenario: OrderScenario, data: OpenbData, folder: Path
+) -> tuple[dict[RunKey, StoredRun], list[PendingRun]]:
     """The runs that are there, and those that are left, the longest first; what is missing or wrong is raised."""
     remove_leftovers(folder)
     runs: dict[RunKey, StoredRun] = {}
-    pieces = []
+    pending = []
     for trace in scenario.spec.traces:
         data.files(trace)  # what is missing is told before anything runs
     keys = scenario.keys()
@@ -49,15 +51,15 @@ def plan_runs(scenario: OrderScenario, data: OpenbData, folder: Path) -> tuple[d
             runs[key] = stored
         else:
             scenario.profile(key.policy)
-            pieces.append(Piece(scenario, str(data.folder), key, str(path), made_from))
-    pieces.sort(key=lambda piece: (-cost(piece.key.policy), piece.key.trace, piece.key.seed))
-    return runs, pieces
+            pending.append(PendingRun(scenario, str(data.folder), key, str(path), made_from))
+    pending.sort(key=lambda piece: (-cost(piece.key.policy), piece.key.trace, piece.key.seed))
+    return runs, pending
 
 
-def make_runs(pieces: Sequence[Piece], num_processes: int) -> Iterator[tuple[RunKey, StoredRun]]:
+def make_runs(pending: Sequence[PendingRun], num_processes: int) -> Iterator[tuple[RunKey, StoredRun]]:
     """Make and keep each, as they come."""
-    for number, stored in run_all(_make, pieces, num_processes):
-        yield pieces[number].key, stored
+    for number, stored in run_all(_make, pending, num_processes):
+        yield pending[number].key, stored
 
 
 @lru_cache(maxsize=1)
@@ -70,7 +72,7 @@ def _typical(folder: str, node_list: str, trace: str, threshold: float, step: in
     return TypicalPods.of_pods(_data(folder, node_list).pods(trace), threshold=threshold, step=step)
 
 
-def _make(piece: Piece) -> StoredRun:
+def _make(piece: PendingRun) -> StoredRun:
     scenario, key, spec = piece.scenario, piece.key, piece.scenario.spec
     data = _data(piece.data, spec.nodes)
     begun = process_time()

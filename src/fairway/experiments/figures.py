@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster.fragmentation import Cause
-from fairway.experiments.results import Curve, Results, Value
+from fairway.experiments.results import LoadCurve, Results, SeedValue
 
 __all__ = ["CAUSE_WORDS", "Bars", "Line", "Lines", "Stacks", "bars_by_family", "lines_of_trace", "stacks_of_trace"]
 
@@ -51,7 +51,7 @@ class Line:
     policy: str
     number: int  # of the policy, which has its colour by it
     loads: Floats  # (num_loads,) percent
-    curve: Curve
+    curve: LoadCurve
     published: Floats | None  # (num_published,) medians from the first load on
 
 
@@ -80,8 +80,8 @@ class Bars:
     unit: str
     traces: list[str]
     policies: list[str]
-    values: dict[tuple[str, str], Value]  # by trace and policy
-    published: dict[tuple[str, str], Value] = field(default_factory=dict)
+    values: dict[tuple[str, str], SeedValue]  # by trace and policy
+    published: dict[tuple[str, str], SeedValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def lines_of_trace(results: Results, trace: str) -> list[Lines]:
                     policy,
                     number,
                     np.arange(begin, end + 1, dtype=float),
-                    Curve(*(values[part] for values in whole)),
+                    LoadCurve(*(values[part] for values in whole)),
                     None if theirs is None else theirs.median[part],
                 )
             )

@@ -1,9 +1,9 @@
 """Do the GPU policies give the published results? The runs behind `fairway conformance --openb DATA --expected DIR`.
 
-In: what is expected (`openb_expected`), the data, and how many processes. Out: a `Report`: for each table the number of
-runs, the largest deviation and the runs beyond tolerance; for each placement file the first arrival that differs; and
-which runs could not be made, and why. Random's own draws cannot be reproduced: each of its orders is run several
-times, and the means over all seeds of a trace are compared.
+In: what is expected (`openb_expected`), the data, and how many processes. Out: a `OpenbReport`: for each table the
+number of runs, the largest deviation and the runs beyond tolerance; for each placement file the first arrival that
+differs; and which runs could not be made, and why. Random's own draws cannot be reproduced: each of its orders is run
+several times, and the means over all seeds of a trace are compared.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fairway.experiments.openb_expected import TABLES, Expected, read_placements
 from fairway.experiments.ordered_cluster import OrderRun, RunKey, run_in_order
 from fairway.pool import run_all
 
-__all__ = ["PlacementResult", "Report", "TableResult", "check"]
+__all__ = ["OpenbReport", "PlacementResult", "TableResult", "check"]
 
 TOLERANCE: Final = 0.01  # percentage points
 RANDOM: Final = "Random"
@@ -102,7 +102,7 @@ class _Outcome(NamedTuple):
 
 
 @dataclass
-class Report:
+class OpenbReport:
     """Everything that was found."""
 
     tables: list[TableResult]
@@ -176,7 +176,7 @@ def plan(data: OpenbData, expected: Expected) -> tuple[list[_Piece], list[tuple[
 
 def check(
     pieces: Sequence[_Piece], not_run: list[tuple[str, str]], expected: Expected, jobs: int, tell: Tell
-) -> Report:
+) -> OpenbReport:
     """Make the runs, and compare."""
     columns: dict[RunKey, list[dict[str, Floats]]] = {}
     placements = []
@@ -193,7 +193,7 @@ def check(
         for key, path in expected.placements.items()
         if key.policy == RANDOM
     ]
-    return Report(list(_compare(expected, columns)), placements, not_run, notes, len(pieces))
+    return OpenbReport(list(_compare(expected, columns)), placements, not_run, notes, len(pieces))
 
 
 def _compare(expected: Expected, columns: dict[RunKey, list[dict[str, Floats]]]) -> Iterator[TableResult]:

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from fairway.scenario.scenario_file import Count, Factor, Part, Policy, ScenarioMeta
+from fairway.scenario.scenario_file import Count, Factor, Policy, ScenarioMeta, ScenarioPart
 
 __all__ = ["KIND", "Defragmentation", "Lookalike", "OrderFile", "OrderSpec", "TypicalRule"]
 
@@ -20,7 +20,7 @@ KIND: Final = "OrderScenario"
 Percent = Annotated[float, Meta(gt=0, le=100)]
 
 
-class Lookalike(Part, frozen=True, kw_only=True):
+class Lookalike(ScenarioPart, frozen=True, kw_only=True):
     """A small synthetic look-alike of the openb trace, in place of the trace itself."""
 
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="What it is drawn from.")] = 0
@@ -28,7 +28,7 @@ class Lookalike(Part, frozen=True, kw_only=True):
     pods: Annotated[Count, Meta(description="So many pods in each list.")] = 400
 
 
-class TypicalRule(Part, frozen=True, kw_only=True):
+class TypicalRule(ScenarioPart, frozen=True, kw_only=True):
     """Which pods fragmentation is measured by: the most frequent shapes of the list."""
 
     threshold: Annotated[Percent, Meta(description="Shapes are taken until they hold this percentage of the pods.")] = (
@@ -37,7 +37,7 @@ class TypicalRule(Part, frozen=True, kw_only=True):
     step: Annotated[Count, Meta(description="So many shapes are taken at a time.")] = 1
 
 
-class Defragmentation(Part, frozen=True, kw_only=True):
+class Defragmentation(ScenarioPart, frozen=True, kw_only=True):
     """After the last arrival: evict pods whose leaving reduces fragmentation, and place them anew."""
 
     share: Annotated[float, Meta(gt=0, le=1, description="At most this share of the placed pods.")] = 0.05
@@ -46,7 +46,7 @@ class Defragmentation(Part, frozen=True, kw_only=True):
     ] = "one"
 
 
-class OrderSpec(Part, frozen=True, kw_only=True):
+class OrderSpec(ScenarioPart, frozen=True, kw_only=True):
     """Traces, policies and seeds; every combination is one run."""
 
     data: Annotated[str, Meta(description="The folder of the openb trace. Without: FAIRWAY_OPENB, or --openb.")] = ""
@@ -72,7 +72,7 @@ class OrderSpec(Part, frozen=True, kw_only=True):
     expected: Annotated[str, Meta(description="A folder of published results to show beside ours.")] = ""
 
 
-class OrderFile(Part, frozen=True, kw_only=True):
+class OrderFile(ScenarioPart, frozen=True, kw_only=True):
     """An order-only scenario for `fairway compare`."""
 
     api_version: Annotated[Literal["fairway.dev/v1alpha1"], Meta(description="The version of this format.")]

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from fairway.experiments.figures import bars_by_family, lines_of_trace, stacks_of_trace
 from fairway.experiments.order_scenario import OrderScenario
-from fairway.experiments.results import Results, Value
+from fairway.experiments.results import Results, SeedValue
 from fairway.experiments.svg_figures import bars_svg, cause_colour, lines_svg, stacks_svg
 from fairway.pages import render
 from fairway.plots.svg import colour
@@ -73,7 +73,7 @@ def _arrivals(scenario: OrderScenario) -> str:
     return f"drawn until they ask for {spec.load:g} times the GPUs" if spec.arrivals == "drawn" else spec.arrivals
 
 
-def _values(results: Results, trace: str, policy: str) -> tuple[Value | None, Value | None]:
+def _values(results: Results, trace: str, policy: str) -> tuple[SeedValue | None, SeedValue | None]:
     """Ours, and what was published."""
     ours = results.value("unallocated", trace, policy)
     return ours, results.value("unallocated", trace, policy, published=True)

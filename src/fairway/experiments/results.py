@@ -23,7 +23,7 @@ from fairway.experiments.ordered_cluster import RunKey
 from fairway.experiments.stored_runs import StoredRun
 from fairway.own_file import first_bytes, replacing
 
-__all__ = ["Curve", "Results", "Value", "write_tables"]
+__all__ = ["LoadCurve", "Results", "SeedValue", "write_tables"]
 
 FULL: Final = 100  # percent of load at which policies are compared
 NUM_NAMES: Final = 4  # columns of a table that say which run a line is about
@@ -32,7 +32,7 @@ FAMILY: Final = re.compile(r"[0-9]+$")
 Floats = NDArray[np.float64]
 
 
-class Value(NamedTuple):
+class SeedValue(NamedTuple):
     """A number over seeds."""
 
     mean: float
@@ -43,7 +43,7 @@ class Value(NamedTuple):
         return f"{self.mean:.2f} ± {self.std:.2f}" if self.num_seeds > 1 else f"{self.mean:.2f}"
 
 
-class Curve(NamedTuple):
+class LoadCurve(NamedTuple):
     """A metric against load, over seeds."""
 
     median: Floats  # (num_loads,)
@@ -112,7 +112,7 @@ class Results:
             found[place, list(row)] = list(row.values())
         return 100 - found if table == "unallocated" else found
 
-    def curve(self, table: str, trace: str, policy: str, *, published: bool = False) -> Curve | None:
+    def curve(self, table: str, trace: str, policy: str, *, published: bool = False) -> LoadCurve | None:
         """Median and quartiles over seeds; None without any run."""
         of = self.published_columns if published else self.columns
         found = of(table, trace, policy)
@@ -120,9 +120,9 @@ class Results:
         if not found.size:
             return None
         low, median, high = np.nanpercentile(found, (25, 50, 75), axis=0)
-        return Curve(median, low, high)
+        return LoadCurve(median, low, high)
 
-    def value(self, table: str, trace: str, policy: str, *, published: bool = False) -> Value | None:
+    def value(self, table: str, trace: str, policy: str, *, published: bool = False) -> SeedValue | None:
         """Mean and standard deviation at the load of comparison."""
         of = self.published_columns if published else self.columns
         found = of(table, trace, policy)
@@ -132,7 +132,7 @@ class Results:
         values = values[~np.isnan(values)]
         if not len(values):
             return None
-        return Value(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0, len(values))
+        return SeedValue(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0, len(values))
 
     def causes(self, trace: str, policy: str) -> Floats:
         """What is idle at the end by cause, in percent of all devices, mean over seeds: (num_causes,)."""

@@ -18,7 +18,7 @@ from fairway.live.api.api_server import ApiServer
 from fairway.live.api.clock import Clock
 from fairway.live.api.problems import LiveProblem
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
-from fairway.live.watches.belief import Difference, differences
+from fairway.live.watches.belief import FalseBelief, differences
 from fairway.live.watches.cluster_watch import ClusterWatch
 from fairway.live.watches.fresh_list import confirm, suspects
 from fairway.model import ApiObject, Node, Pod
@@ -120,10 +120,10 @@ class CacheCheck:
             what = await confirm(self._api, reflector, suspect)
             if what:
                 num_found += 1
-                self._tell(Difference(f"{name}_{what}", suspect.key, "the watch has not told the truth of it", ()))
+                self._tell(FalseBelief(f"{name}_{what}", suspect.key, "the watch has not told the truth of it", ()))
         return num_found
 
-    def _tell(self, difference: Difference) -> None:
+    def _tell(self, difference: FalseBelief) -> None:
         fields = {"difference": difference.kind, "object": difference.name}
         logger.warning("the cache differs from the API server: %s", difference.words, extra=fields)
         self._metrics.cache_differs(difference.kind)

@@ -32,7 +32,7 @@ from fairway.live.api.connection import Answer
 from fairway.live.api.problems import LiveProblem, status_message
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 
-__all__ = ["BadElectionSettings", "Election", "LeaderElection", "new_identity"]
+__all__ = ["BadElectionSettings", "Election", "LeaseCandidate", "new_identity"]
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class BadElectionSettings(LiveProblem):
         super().__init__("leader election can not work with these periods", why, fix)
 
 
-class LeaderElection:
+class LeaseCandidate:
     """One candidate for one lease."""
 
     def __init__(

@@ -1,6 +1,6 @@
 """Leader election in a thread of its own, so that the lease is renewed whatever the scheduler is busy with.
 
-In: how to open a connection, and what `LeaderElection` wants. Out: the same `run`, `release`, `is_leading` and `fault`,
+In: how to open a connection, and what `LeaseCandidate` wants. Out: the same `run`, `release`, `is_leading` and `fault`,
 to be called from the scheduler's own loop. An extender that takes its five seconds, or a list of a hundred thousand
 pods, keeps that loop from everything else, as they keep one goroutine of kube-scheduler's; the lease must not depend on
 it. Whether we may write is still a matter of the clock alone, and asked where the writing is done.
@@ -16,7 +16,7 @@ from typing import Any
 from fairway.config.config_file import LeaderElection as ElectionSettings
 from fairway.live.api.clock import Clock
 from fairway.live.api.late_connection import Closable, LateConnection
-from fairway.live.election import LeaderElection
+from fairway.live.election import LeaseCandidate
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 
 __all__ = ["ElectionThread"]
@@ -37,7 +37,7 @@ class ElectionThread:
     ) -> None:
         """`open_connection` is called in the thread: connections belong to a loop."""
         self._late = LateConnection(open_connection)
-        self._election = LeaderElection(
+        self._election = LeaseCandidate(
             self._late, settings, clock, identity=identity, component=component, metrics=metrics
         )
         self._loop: asyncio.AbstractEventLoop | None = None  # the thread's

@@ -1,7 +1,7 @@
 """The shadow: decides for every pod, binds nothing, and compares with whoever did.
 
 In: the scheduler's wishes, as its world; the watch, which tells where the cluster's own scheduler put each pod. Out: a
-`Comparison` for each pod that both have decided about, to a listener, and the counts. A pod that Fairway has placed
+`ShadowedPod` for each pod that both have decided about, to a listener, and the counts. A pod that Fairway has placed
 counts on its chosen node until the watch shows where it really went; if nobody binds it for a while, it is tried again.
 """
 
@@ -22,13 +22,13 @@ from fairway.plugin import Write
 from fairway.queue import Place, QueuedPod
 from fairway.scheduler import Scheduler
 
-__all__ = ["Comparison", "ShadowWorld"]
+__all__ = ["ShadowWorld", "ShadowedPod"]
 
 logger = logging.getLogger(__name__)
 PATIENCE_SECONDS = 60.0
 
 
-class Comparison(NamedTuple):
+class ShadowedPod(NamedTuple):
     """Where one pod went."""
 
     pod: Pod
@@ -56,7 +56,7 @@ class ShadowWorld:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._anchor = clock.now() - clock.monotonic()
-        self.on_compared: Callable[[Comparison], None] | None = None
+        self.on_compared: Callable[[ShadowedPod], None] | None = None
         self._scheduler: Scheduler | None = None
         self._chosen: dict[str, tuple[Pod, str, float]] = {}  # by uid: node, and until when to wait for the cluster
         self._refused: dict[str, str] = {}  # by uid: why no node was found
@@ -106,9 +106,9 @@ class ShadowWorld:
         chosen, refused = self._chosen.pop(uid, None), self._refused.pop(uid, None)
         if not node or (chosen is None and refused is None):
             return
-        self._compare(Comparison(item, "" if chosen is None else chosen[1], node))
+        self._compare(ShadowedPod(item, "" if chosen is None else chosen[1], node))
 
-    def _compare(self, comparison: Comparison) -> None:
+    def _compare(self, comparison: ShadowedPod) -> None:
         counts = self.counts
         if comparison.agrees:
             counts.num_equal += 1

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from fairway.scenario.fields import Problem
 from fairway.scenario.scenario_file import ScenarioSpec
-from fairway.sim.timed_defragmentation import Defragmentation
+from fairway.sim.timed_defragmentation import DefragmentationStep
 
 __all__ = ["defragment_problems", "defragmentations"]
 
@@ -18,7 +18,7 @@ SHORTEST = 1.0  # more often than every second is no step but a way of life
 MOST = 1_000_000  # steps; each is kept from the start
 
 
-def defragmentations(spec: ScenarioSpec) -> list[Defragmentation]:
+def defragmentations(spec: ScenarioSpec) -> list[DefragmentationStep]:
     """All steps in order of time; those after the end never come."""
     wanted = spec.defragment
     if wanted is None:
@@ -27,7 +27,7 @@ def defragmentations(spec: ScenarioSpec) -> list[Defragmentation]:
     if wanted.every is not None and spec.end is not None:
         every, end = float(wanted.every), float(spec.end)
         times = [every * number for number in range(1, int(end / every) + 1) if every * number < end]
-    return [Defragmentation(time, wanted.share, wanted.per_node) for time in times]
+    return [DefragmentationStep(time, wanted.share, wanted.per_node) for time in times]
 
 
 def defragment_problems(spec: ScenarioSpec) -> Iterator[Problem]:

@@ -19,7 +19,7 @@ from fairway.scenario.paths import absolute_cluster, absolute_source
 from fairway.scenario.scenario_file import (
     MAX_COUNT,
     ClusterSource,
-    Nodes,
+    GeneratedNodes,
     OpenbNodes,
     OpenbPods,
     ScenarioFile,
@@ -99,7 +99,7 @@ def _cluster(spec: ScenarioSpec, nodes: int | Paths) -> ClusterSource:
     return absolute_cluster(ClusterSource(files=others, openb=openb, racks=cluster.racks), "")
 
 
-def _scaled(groups: tuple[Nodes, ...], total: int) -> tuple[Nodes, ...]:
+def _scaled(groups: tuple[GeneratedNodes, ...], total: int) -> tuple[GeneratedNodes, ...]:
     """The groups with `total` nodes in all, in the same proportions; a group may vanish."""
     before = sum(group.count for group in groups)
     scaled = []

@@ -31,17 +31,17 @@ __all__ = [
     "ControllerTimes",
     "Defragment",
     "Fault",
+    "GeneratedNodes",
     "KubeletTimes",
-    "Nodes",
     "OpenbNodes",
     "OpenbPods",
-    "Part",
     "Pause",
     "Policy",
     "RandomFault",
     "Recording",
     "ScenarioFile",
     "ScenarioMeta",
+    "ScenarioPart",
     "ScenarioSpec",
     "SchedulerSpec",
     "SwfLog",
@@ -62,18 +62,18 @@ Config: TypeAlias = str | dict[str, Any]
 """A KubeSchedulerConfiguration: the path of its file, or itself."""
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ScenarioPart(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A piece of a scenario."""
 
 
-class Nodes(NodeGroup, frozen=True, kw_only=True, rename="camel"):
+class GeneratedNodes(NodeGroup, frozen=True, kw_only=True, rename="camel"):
     """So many equal nodes."""
 
     images: Annotated[dict[str, Quantity], Meta(description="Images on their disks from the start, with sizes.")] = {}
     joins: Annotated[Duration, Meta(description="When they join the cluster; 0: there from the start.")] = Duration(0)
 
 
-class OpenbNodes(Part, frozen=True, kw_only=True):
+class OpenbNodes(ScenarioPart, frozen=True, kw_only=True):
     """The node list of the openb trace."""
 
     nodes: Annotated[str, Meta(description="The CSV file of nodes.")]
@@ -82,10 +82,10 @@ class OpenbNodes(Part, frozen=True, kw_only=True):
     ] = 1.0
 
 
-class ClusterSource(Part, frozen=True, kw_only=True):
+class ClusterSource(ScenarioPart, frozen=True, kw_only=True):
     """The nodes, and what is there at the start. Several of these add up."""
 
-    nodes: Annotated[tuple[Nodes, ...], Meta(description="Groups of equal nodes, generated.")] = ()
+    nodes: Annotated[tuple[GeneratedNodes, ...], Meta(description="Groups of equal nodes, generated.")] = ()
     files: Annotated[tuple[str, ...], Meta(description="Manifests: files, or directories of them.")] = ()
     snapshot: Annotated[
         tuple[str, ...], Meta(description="What kubectl get ... -o json or -o yaml gave; pods on nodes keep running.")
@@ -110,7 +110,7 @@ class SwfLog(SwfOptions, frozen=True, kw_only=True, rename="camel"):
     file: Annotated[str, Meta(description="The log, plain or gzip.")]
 
 
-class WorkloadSource(Part, frozen=True, kw_only=True):
+class WorkloadSource(ScenarioPart, frozen=True, kw_only=True):
     """What arrives: exactly one of files, synthetic, swf, openb; the other fields change it, in this order."""
 
     files: Annotated[tuple[str, ...], Meta(description="Manifests; fairway.dev/arrival says when, 0 without it.")] = ()
@@ -128,14 +128,14 @@ class WorkloadSource(Part, frozen=True, kw_only=True):
     delay: Annotated[Duration, Meta(description="Everything arrives so much later.")] = Duration(0)
 
 
-class Pause(Part, frozen=True, kw_only=True):
+class Pause(ScenarioPart, frozen=True, kw_only=True):
     """A scheduler does nothing for a while."""
 
     start: Annotated[Duration, Meta(description="From when.")] = msgspec.field(name="from")
     seconds: Annotated[Duration, Meta(description="For how long.")] = msgspec.field(name="for")
 
 
-class SchedulerSpec(Part, frozen=True, kw_only=True):
+class SchedulerSpec(ScenarioPart, frozen=True, kw_only=True):
     """One scheduler of the simulation."""
 
     name: Annotated[
@@ -155,7 +155,7 @@ class SchedulerSpec(Part, frozen=True, kw_only=True):
     pause: Annotated[tuple[Pause, ...], Meta(description="When it stops, and for how long.")] = ()
 
 
-class Policy(Part, frozen=True, kw_only=True):
+class Policy(ScenarioPart, frozen=True, kw_only=True):
     """A policy to compare with others."""
 
     config: Annotated[
@@ -163,7 +163,7 @@ class Policy(Part, frozen=True, kw_only=True):
     ] = None
 
 
-class KubeletTimes(Part, frozen=True, kw_only=True):
+class KubeletTimes(ScenarioPart, frozen=True, kw_only=True):
     """What kubelets need."""
 
     start_latency: Annotated[Duration, Meta(description="From binding to running, the image being there.")] = Duration(
@@ -177,7 +177,7 @@ class KubeletTimes(Part, frozen=True, kw_only=True):
     ] = Duration(KUBELET.termination_latency)
 
 
-class ControllerTimes(Part, frozen=True, kw_only=True):
+class ControllerTimes(ScenarioPart, frozen=True, kw_only=True):
     """What controllers need."""
 
     reconcile_latency: Annotated[Duration, Meta(description="From an event to what a controller does about it.")] = (
@@ -188,7 +188,7 @@ class ControllerTimes(Part, frozen=True, kw_only=True):
     ] = Duration(CONTROLLERS.provision_latency)
 
 
-class Fault(Part, frozen=True, kw_only=True):
+class Fault(ScenarioPart, frozen=True, kw_only=True):
     """Something happens to nodes at a time."""
 
     at: Annotated[Duration, Meta(description="When.")]
@@ -200,7 +200,7 @@ class Fault(Part, frozen=True, kw_only=True):
     ] = msgspec.field(name="for", default=None)
 
 
-class RandomFault(Part, frozen=True, kw_only=True):
+class RandomFault(ScenarioPart, frozen=True, kw_only=True):
     """Nodes fail and come back by chance, each on its own, at exponential times."""
 
     mtbf: Annotated[Duration, Meta(description="Mean time a node works until it fails.")]
@@ -211,7 +211,7 @@ class RandomFault(Part, frozen=True, kw_only=True):
     until: Annotated[Duration | None, Meta(description="No failures from then on. Without: spec.end.")] = None
 
 
-class Defragment(Part, frozen=True, kw_only=True):
+class Defragment(ScenarioPart, frozen=True, kw_only=True):
     """Evict pods whose leaving reduces the fragmentation of GPUs, and let them come again."""
 
     at: Annotated[tuple[Duration, ...], Meta(description="When. Either this or every.")] = ()
@@ -222,7 +222,7 @@ class Defragment(Part, frozen=True, kw_only=True):
     )
 
 
-class Recording(Part, frozen=True, kw_only=True):
+class Recording(ScenarioPart, frozen=True, kw_only=True):
     """What the run file keeps. Pods, nodes and what ran where are always kept."""
 
     decisions: Annotated[Keep, Meta(description="Which attempts; failed: those that placed nothing.")] = (
@@ -239,13 +239,13 @@ class Recording(Part, frozen=True, kw_only=True):
     ] = RECORD.plugin_times
 
 
-class ScenarioMeta(Part, frozen=True, kw_only=True):
+class ScenarioMeta(ScenarioPart, frozen=True, kw_only=True):
     """What the scenario is called."""
 
     name: Annotated[str, Meta(description="Its name. Without: the file's.")] = ""
 
 
-class ScenarioSpec(Part, frozen=True, kw_only=True):
+class ScenarioSpec(ScenarioPart, frozen=True, kw_only=True):
     """The whole simulation."""
 
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="Everything left to chance follows from it.")] = 0
@@ -279,7 +279,7 @@ class ScenarioSpec(Part, frozen=True, kw_only=True):
         return (self.workload,) if isinstance(self.workload, WorkloadSource) else self.workload
 
 
-class ScenarioFile(Part, frozen=True, kw_only=True):
+class ScenarioFile(ScenarioPart, frozen=True, kw_only=True):
     """A cluster, a workload, schedulers, and what goes wrong: a scenario for `fairway sim`."""
 
     api_version: Annotated[Literal["fairway.dev/v1alpha1"], Meta(description="The version of this format.")]

@@ -23,7 +23,7 @@ from fairway.model import ContainerImage, DecodeError, Node, PriorityClass, Quan
 from fairway.scenario.checks import workload_paths
 from fairway.scenario.fields import Problem, ScenarioError
 from fairway.scenario.offered_load import load_note, scaled_to, smaller
-from fairway.scenario.scenario_file import Nodes, ScenarioSpec, WorkloadSource
+from fairway.scenario.scenario_file import GeneratedNodes, ScenarioSpec, WorkloadSource
 from fairway.trace import (
     RACK,
     Arrival,
@@ -168,7 +168,7 @@ def _changed(workload: Workload, source: WorkloadSource) -> Workload:
     return workload.delayed(float(source.delay)) if source.delay else workload
 
 
-def _generated(groups: tuple[Nodes, ...]) -> Workload:
+def _generated(groups: tuple[GeneratedNodes, ...]) -> Workload:
     nodes: list[Node] = []
     late: list[Arrival] = []
     every = iter(make_nodes(groups))

@@ -24,7 +24,7 @@ from fairway.sim.kubelets import Kubelets, KubeletSettings
 from fairway.sim.luck import Luck
 from fairway.sim.node_lifecycle import FaultAction, NodeLifecycle
 from fairway.sim.sim_scheduler import SchedulerSettings, SimScheduler
-from fairway.sim.timed_defragmentation import Defragmentation, Defragmenter
+from fairway.sim.timed_defragmentation import DefragmentationStep, Defragmenter
 from fairway.sim.timeline import Timeline
 from fairway.trace.workload import Arrival
 
@@ -78,7 +78,7 @@ class Plan:
     arrivals: Iterable[Arrival]
     schedulers: Sequence[SchedulerPlan]
     faults: Sequence[Fault] = ()
-    defragmentations: Sequence[Defragmentation] = ()
+    defragmentations: Sequence[DefragmentationStep] = ()
     kubelet: KubeletSettings = field(default_factory=KubeletSettings)
     controllers: ControllerSettings = field(default_factory=ControllerSettings)
     seed: int = 0

@@ -1,8 +1,8 @@
 """Defragmentation in a simulation: at its time, pods are evicted and come again, so that less of the GPUs is stranded.
 
-In: when to do it and how much (`Defragmentation`), the API server, the kubelets, and the scheduler whose view counts.
-Out: evictions, as far as disruption budgets allow; pods without a controller are created again as soon as they are
-gone, under their name and for what is left of their time; the others are left to their controllers. Events tell the
+In: when to do it and how much (`DefragmentationStep`), the API server, the kubelets, and the scheduler whose view
+counts. Out: evictions, as far as disruption budgets allow; pods without a controller are created again as soon as they
+are gone, under their name and for what is left of their time; the others are left to their controllers. Events tell the
 fragmentation before, and after, when all are on nodes again. Called by `Simulation`.
 """
 
@@ -27,14 +27,14 @@ from fairway.sim.lifetime import Lifetime
 from fairway.sim.sim_scheduler import SimScheduler
 from fairway.trace.annotations import DURATION, FAIL_AFTER, FAIL_PROBABILITY, seconds_text
 
-__all__ = ["LIMIT", "Defragmentation", "Defragmenter"]
+__all__ = ["LIMIT", "DefragmentationStep", "Defragmenter"]
 
 LIMIT = 300.0
 """Seconds after which a step is measured, whether all of its pods are on nodes again or not."""
 
 
 @dataclass(frozen=True, slots=True)
-class Defragmentation:
+class DefragmentationStep:
     """One step."""
 
     at: float
@@ -81,7 +81,7 @@ class Defragmenter:
         self._again: dict[str, Pod] = {}  # by uid of a pod that goes: what comes in its place
         api.watch(self._observe)
 
-    def begin(self, wanted: Defragmentation) -> None:
+    def begin(self, wanted: DefragmentationStep) -> None:
         """Evict, and tell how it was before."""
         cluster = self._first.scheduler.cluster
         num_pods = len(cluster.pods.by_uid)

@@ -15,7 +15,7 @@ import numpy as np
 from fairway.cluster import ROWLESS, WITH_ROWS, Aspect, Change, Cluster, Event, Nodes, Verb
 from fairway.model import Node, Pod, object_name
 from fairway.plugin import Locality, Plugin, Refusal
-from fairway.testing.interview import Answers, Interview
+from fairway.testing.interview import Interview, PluginAnswers
 from fairway.testing.situations import Situation
 
 Make = Callable[[Cluster], Plugin]
@@ -63,7 +63,7 @@ def check_solitude(make: Make, situation: Situation, pod: Pod) -> None:
         ).answers()
         fits = {name: answer for name, answer in together.fits.items() if name == node.name}
         scores = {name: answer for name, answer in together.scores.items() if name == node.name}
-        if alone != (among := Answers(together.stance, fits, scores)):
+        if alone != (among := PluginAnswers(together.stance, fits, scores)):
             method, _, was, now = first_difference(among, alone)
             problem = f"says {was} among {len(nodes)} nodes and {now} when it is the only one"
             advice = "It looks further than one node: declare locality = Locality.CLUSTER."
@@ -116,7 +116,7 @@ class Memory:
             self.answers = self._asked_again(asked)
         return changes
 
-    def _asked_again(self, asked: set[str]) -> Answers:
+    def _asked_again(self, asked: set[str]) -> PluginAnswers:
         """The remembered answers, with those of some nodes asked for again and those of deleted nodes left out."""
         interview, row_of = self.interview, self.interview.cluster.nodes.row_of
         fits = {name: answer for name, answer in self.answers.fits.items() if name in row_of}
@@ -126,9 +126,9 @@ class Memory:
             fits |= dict(zip(sorted(asked), interview.mask(rows).tolist(), strict=True))
         if len(rows) and interview.scores and (raw := interview.raw(rows)) is not None:
             scores |= dict(zip(sorted(asked), raw.tolist(), strict=True))
-        return Answers(interview.stance, fits, scores)
+        return PluginAnswers(interview.stance, fits, scores)
 
-    def complaint(self, event: Event, fresh: Answers) -> AssertionError:
+    def complaint(self, event: Event, fresh: PluginAnswers) -> AssertionError:
         """What the plugin should have declared, given that a new one answers otherwise."""
         interview, plugin = self.interview, self.interview.plugin
         method, node, was, now = first_difference(self.answers, fresh)
@@ -146,7 +146,7 @@ class Memory:
         return interview.wrong(method, problem, advice, node)
 
 
-def first_difference(one: Answers, other: Answers) -> tuple[str, str, Any, Any]:
+def first_difference(one: PluginAnswers, other: PluginAnswers) -> tuple[str, str, Any, Any]:
     """Where two answers part: the method, the node, and what each says."""
     if one.stance != other.stance:
         return "pre_filter", "", one.stance, other.stance
@@ -163,7 +163,7 @@ def _versions(cluster: Cluster) -> dict[Aspect, int]:
 
 
 def _check_hints(
-    interview: Interview, before: Answers, after: Answers, event: Event, changes: Sequence[Change]
+    interview: Interview, before: PluginAnswers, after: PluginAnswers, event: Event, changes: Sequence[Change]
 ) -> None:
     """A pod that the plugin refused everywhere, and no longer does, has to be woken up."""
     if not _refuses_everywhere(before) or _refuses_everywhere(after):
@@ -180,7 +180,7 @@ def _check_hints(
     raise interview.wrong("events", problem, advice)
 
 
-def _refuses_everywhere(answers: Answers) -> bool:
+def _refuses_everywhere(answers: PluginAnswers) -> bool:
     if isinstance(answers.stance, Refusal):
         return True
     return bool(answers.fits) and not any(answers.fits.values())

@@ -21,7 +21,7 @@ Row = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Answers:
+class PluginAnswers:
     """What a plugin says about a pod: `stance` is what became of `pre_filter`; an empty mapping means it has no say."""
 
     stance: object  # "filters", "skips", a Refusal, or the frozenset of names it confines the pod to
@@ -194,11 +194,11 @@ class Interview:
 
     # -- all of it ---------------------------------------------------------------------------------------------------
 
-    def answers(self) -> Answers:
+    def answers(self) -> PluginAnswers:
         """Everything about every node, by name."""
         rows = self.live_rows
         names = Nodes(self.cluster, rows).names
         fits = dict(zip(names, self.mask()[rows].tolist(), strict=True)) if self.filters else {}
         raw = self.raw(rows) if self.scores else None
         scores = {} if raw is None else dict(zip(names, raw.tolist(), strict=True))
-        return Answers(self.stance, fits, scores)
+        return PluginAnswers(self.stance, fits, scores)

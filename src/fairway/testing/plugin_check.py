@@ -25,7 +25,7 @@ from fairway.plugin.extension_points import POINT_METHODS
 from fairway.testing.builders import node
 from fairway.testing.change_rules import check_memory, check_solitude, check_what_if, first_difference
 from fairway.testing.fingerprint import differences, fingerprint
-from fairway.testing.interview import Answers, Interview, class_of
+from fairway.testing.interview import Interview, PluginAnswers, class_of
 from fairway.testing.situations import Situation, situations
 from fairway.testing.word_rules import check_words
 
@@ -150,7 +150,7 @@ def _check_class_key(interview: Interview) -> None:
         raise interview.wrong("class_key", f"returned {key!r} and then {again!r}", advice)
 
 
-def _check_repeated(interview: Interview, answers: Answers, make: Make) -> None:
+def _check_repeated(interview: Interview, answers: PluginAnswers, make: Make) -> None:
     """The same question gets the same answer: with the same state, with a new one, from another instance."""
     advice = (
         "An answer may depend on nothing but the pod, the nodes and `state`; do not change `state`, draw no chance."
@@ -228,7 +228,7 @@ def _check_scores(interview: Interview, generator: np.random.Generator) -> None:
                 raise interview.wrong("score", problem, advice, name)
 
 
-def _check_sharing(interview: Interview, answers: Answers) -> None:
+def _check_sharing(interview: Interview, answers: PluginAnswers) -> None:
     """A plugin that shares answers among pods of a class may not look at what they do not share."""
     plugin, pod = interview.plugin, interview.pod
     if plugin.per_pod or any(volume.ephemeral is not None for volume in pod.spec.volumes):
@@ -251,7 +251,7 @@ def _reads(plugin: Plugin, annotation: str) -> bool:
     return any(annotation == name or (name.endswith("/") and annotation.startswith(name)) for name in named)
 
 
-def _check_twin(interview: Interview, answers: Answers, twin: Pod, what: str, advice: str) -> None:
+def _check_twin(interview: Interview, answers: PluginAnswers, twin: Pod, what: str, advice: str) -> None:
     plugin = interview.plugin
     if plugin.class_key(twin) != plugin.class_key(interview.pod):
         return  # it says itself that they are not alike
@@ -262,7 +262,7 @@ def _check_twin(interview: Interview, answers: Answers, twin: Pod, what: str, ad
         raise interview.wrong(method, problem, advice, node)
 
 
-def _check_reservation(interview: Interview, answers: Answers) -> None:
+def _check_reservation(interview: Interview, answers: PluginAnswers) -> None:
     """What `reserve` takes, `unreserve` gives back."""
     plugin, pod, pod_class, cluster = interview.plugin, interview.pod, interview.pod_class, interview.cluster
     accepted = [

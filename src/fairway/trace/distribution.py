@@ -1,7 +1,7 @@
 """Amounts and durations drawn from distributions.
 
 In: a value, or one of the structs below as a scenario file has them: `{kind: lognormal, median: 10m, sigma: 1.2}`. Out:
-what is wrong with it, or a `Sampler` that draws arrays of numbers from a generator. What a value means (seconds,
+what is wrong with it, or a `NumberSampler` that draws arrays of numbers from a generator. What a value means (seconds,
 milli-CPU, bytes) is up to the function that reads it. Called by `synthetic_spec` and `synthetic`.
 """
 
@@ -15,7 +15,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Choices", "Distributed", "Exponential", "Lognormal", "Problem", "Read", "Sampler", "Uniform", "problems_of"]
+__all__ = [
+    "Choices",
+    "Distributed",
+    "Exponential",
+    "Lognormal",
+    "NumberSampler",
+    "Problem",
+    "Read",
+    "Uniform",
+    "problems_of",
+]
 
 Problem: TypeAlias = tuple[str, str]
 """A field by its path, and what is wrong there."""
@@ -125,7 +135,7 @@ def weight_problems(weights: tuple[float, ...], field: str) -> Iterator[Problem]
         yield field, "must not all be 0"
 
 
-class Sampler:
+class NumberSampler:
     """Draws numbers as a value or distribution says, rounded up to whole steps."""
 
     def __init__(self, value: Distributed, read: Read, step: float) -> None:

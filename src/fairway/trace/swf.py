@@ -31,7 +31,7 @@ from fairway.trace.annotations import (
 )
 from fairway.trace.problems import Problems
 from fairway.trace.swf_header import SwfHeader, header_nodes
-from fairway.trace.swf_jobs import FAILED, Job, Jobs, read_jobs
+from fairway.trace.swf_jobs import FAILED, Jobs, SwfJob, read_jobs
 from fairway.trace.template import Template, batch_pod, memory_quantity, milli_quantity
 from fairway.trace.workload import Arrival, Arrivals, Workload
 
@@ -148,7 +148,7 @@ def _arrivals(jobs: Jobs, options: SwfOptions, milli_cpu: int, memory: int) -> I
             yield Arrival(job.submit, made.pod(name if num_pods == 1 else f"{name}-{index}", said))
 
 
-def _annotations(job: Job, options: SwfOptions) -> dict[str, str]:
+def _annotations(job: SwfJob, options: SwfOptions) -> dict[str, str]:
     fails = options.failures and job.status == FAILED
     said = {FAIL_AFTER if fails else DURATION: seconds_text(job.seconds)}
     if job.limit > 0:

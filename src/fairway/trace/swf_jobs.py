@@ -2,7 +2,7 @@
 
 In: a log, plain or gzip, with its comments and its -1 for what is not known. Out: the jobs that count, in order of
 submission. A line that makes no sense is noted as a problem by its number. A million jobs are some ninety megabytes as
-columns, and `Job`s only while one iterates. Called by `swf`.
+columns, and `SwfJob`s only while one iterates. Called by `swf`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fairway.model.text_file import Progress, read_lines
 from fairway.trace.problems import Problems
 from fairway.trace.swf_header import SwfHeader
 
-__all__ = ["FAILED", "Job", "Jobs", "read_jobs"]
+__all__ = ["FAILED", "Jobs", "SwfJob", "read_jobs"]
 
 NUM_FIELDS: Final = 18
 MAX_PROCS: Final = 10_000_000  # more than any machine has; beyond it the line is damaged
@@ -32,7 +32,7 @@ CHUNK: Final = 4096
 FAILED, CANCELLED = 0, 5
 
 
-class Job(NamedTuple):
+class SwfJob(NamedTuple):
     """One job; -1 is not known."""
 
     number: int
@@ -52,20 +52,20 @@ WHOLE: Final = {"number", "procs", "status", "user", "group", "queue", "partitio
 
 
 class Jobs:
-    """Jobs in order of submission, a column for each field of `Job`."""
+    """Jobs in order of submission, a column for each field of `SwfJob`."""
 
     def __init__(self, table: NDArray[np.float64]) -> None:
-        kinds = (np.int64 if name in WHOLE else np.float64 for name in Job._fields)
+        kinds = (np.int64 if name in WHOLE else np.float64 for name in SwfJob._fields)
         self._columns = [column.astype(kind) for column, kind in zip(table, kinds, strict=True)]  # (num_jobs,) each
-        self.procs: NDArray[np.int64] = self._columns[Job._fields.index("procs")]  # (num_jobs,)
+        self.procs: NDArray[np.int64] = self._columns[SwfJob._fields.index("procs")]  # (num_jobs,)
 
     def __len__(self) -> int:
         return len(self.procs)
 
-    def __iter__(self) -> Iterator[Job]:
+    def __iter__(self) -> Iterator[SwfJob]:
         for start in range(0, len(self), CHUNK):
             columns = (column[start : start + CHUNK].tolist() for column in self._columns)
-            yield from map(Job._make, zip(*columns, strict=True))
+            yield from map(SwfJob._make, zip(*columns, strict=True))
 
 
 def read_jobs(
@@ -101,7 +101,7 @@ def read_jobs(
             num_idle += 1
         else:
             rows.extend((*job, line_number))
-    table = np.array(rows).reshape(-1, len(Job._fields) + 1).T
+    table = np.array(rows).reshape(-1, len(SwfJob._fields) + 1).T
     table = table[:, np.argsort(table[1], kind="stable")]
     table = _unique(table, file, problems)
     if not table.shape[1]:
@@ -113,8 +113,8 @@ def read_jobs(
     return Jobs(table[:-1]), notes
 
 
-def _parse(text: str, by_request: bool) -> Job:
-    """One job, in the order of `Job`; `ValueError` says what is wrong with the line."""
+def _parse(text: str, by_request: bool) -> SwfJob:
+    """One job, in the order of `SwfJob`; `ValueError` says what is wrong with the line."""
     fields = text.split()
     if len(fields) != NUM_FIELDS:
         raise ValueError(f"has {len(fields)} fields, not {NUM_FIELDS}")
@@ -141,7 +141,7 @@ def _parse(text: str, by_request: bool) -> Job:
     memory = known[asked] if known[asked] > 0 else known[used]
     if memory > MAX_KIBIBYTES:
         raise ValueError(f"fields 7 and 10 say no possible memory: {fields[6]} and {fields[9]}")
-    return Job(
+    return SwfJob(
         number=int(number),
         submit=submit,
         seconds=known[3],

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairway.model import DecodeError, Pod, PriorityClass, Quantity, ResourceRequirements, parse_quantity
 from fairway.trace.annotations import DURATION, FAIL_PROBABILITY, GANG, GANG_SIZE, USER, seconds_text
 from fairway.trace.arrival_times import arrival_times
-from fairway.trace.distribution import Sampler, choose
+from fairway.trace.distribution import NumberSampler, choose
 from fairway.trace.synthetic_spec import STEPS, SyntheticClass, SyntheticSpec, read_of, spec_problems, template_pod
 from fairway.trace.template import Template, memory_quantity, milli_quantity
 from fairway.trace.workload import Arrival, Arrivals, Workload
@@ -68,9 +68,9 @@ class _Class:
         self.constant = {FAIL_PROBABILITY: str(one.fail_probability)} if one.fail_probability else {}
         sizes = {"cpu": one.cpu, "memory": one.memory, **one.requests}
         drawn = {name: value for name, value in sizes.items() if value is not None}
-        self.samplers = [Sampler(value, read_of(name), STEPS.get(name, 1.0)) for name, value in drawn.items()]
-        self.duration = Sampler(one.duration or 0, read_of("duration"), STEPS["duration"])
-        self.gang = Sampler(one.gang, read_of("gang"), STEPS["gang"])
+        self.samplers = [NumberSampler(value, read_of(name), STEPS.get(name, 1.0)) for name, value in drawn.items()]
+        self.duration = NumberSampler(one.duration or 0, read_of("duration"), STEPS["duration"])
+        self.gang = NumberSampler(one.gang, read_of("gang"), STEPS["gang"])
         self.user_weights = tuple(float(rank) ** -one.user_skew for rank in range(1, one.users + 1))
         pod = template_pod(one, spec.namespace)
 

@@ -15,7 +15,7 @@ import msgspec
 
 from fairway.model import Node
 
-__all__ = ["RACK", "SERVER", "Place", "assign_racks", "places"]
+__all__ = ["RACK", "SERVER", "ServerPlace", "assign_racks", "places"]
 
 RACK: Final = "fairway.dev/rack"
 SERVER: Final = "fairway.dev/server"
@@ -23,7 +23,7 @@ ZONES: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.i
 DIGITS: Final = re.compile(r"(\d+)", re.ASCII)
 
 
-class Place(NamedTuple):
+class ServerPlace(NamedTuple):
     """Where a node stands. The names of servers are unique in the cluster, so that they can be told apart by label."""
 
     rack: str
@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 def places(
     nodes: Iterable[tuple[str, Mapping[str, str]]], servers_per_rack: int, first_rack: int = 0
-) -> dict[str, Place]:
+) -> dict[str, ServerPlace]:
     """A place for each node, given as name and labels: racks are filled in the order of names, zone by zone.
 
     Numbers in names count as numbers: n2 comes before n10. No rack stands in two zones.
@@ -48,7 +48,7 @@ def places(
     for name, labels in nodes:
         zone = next((labels[key] for key in ZONES if labels.get(key)), "")
         zones.setdefault(zone, set()).add(name)
-    found: dict[str, Place] = {}
+    found: dict[str, ServerPlace] = {}
     number = first_rack
     for zone in sorted(zones, key=_natural):
         names = sorted(zones[zone], key=_natural)
@@ -56,7 +56,7 @@ def places(
             rack = f"rack-{number}"
             number += 1
             for position, name in enumerate(names[start : start + servers_per_rack]):
-                found[name] = Place(rack, f"{rack}-server-{position}")
+                found[name] = ServerPlace(rack, f"{rack}-server-{position}")
     return found
 
 

@@ -26,7 +26,7 @@ from fairway.model.text_file import Progress, read_bytes
 from fairway.model.yaml_text import read_yaml
 from fairway.own_file import check_own, replacing
 from fairway.trace.manifest_objects import SUFFIXES
-from fairway.trace.topology import RACK, Place, places
+from fairway.trace.topology import RACK, ServerPlace, places
 from fairway.words import visible
 
 __all__ = ["SUFFIX", "Rewritten", "rewrite_files"]
@@ -162,13 +162,15 @@ def _name(thing: Mapping[str, Any], path: Path) -> str:
     return name
 
 
-def _mark(file: _File, by_name: Mapping[str, Place], by_host: Mapping[str, Place]) -> tuple[int, int] | None:
+def _mark(
+    file: _File, by_name: Mapping[str, ServerPlace], by_host: Mapping[str, ServerPlace]
+) -> tuple[int, int] | None:
     """Write the labels into the trees; how many nodes and pods got them, None if there is neither in the file."""
     num_objects = num_nodes = num_pods = 0
     for kind, thing in file.objects():
         num_objects += 1
         if kind == "Node":
-            place: Place | None = by_name[_name(thing, file.path)]
+            place: ServerPlace | None = by_name[_name(thing, file.path)]
             num_nodes += 1
         else:
             place = _place_of_pod(thing, by_name, by_host)
@@ -179,7 +181,9 @@ def _mark(file: _File, by_name: Mapping[str, Place], by_host: Mapping[str, Place
     return (num_nodes, num_pods) if num_objects else None
 
 
-def _place_of_pod(pod: Mapping[str, Any], by_name: Mapping[str, Place], by_host: Mapping[str, Place]) -> Place | None:
+def _place_of_pod(
+    pod: Mapping[str, Any], by_name: Mapping[str, ServerPlace], by_host: Mapping[str, ServerPlace]
+) -> ServerPlace | None:
     spec = pod.get("spec")
     if not isinstance(spec, dict):
         return None

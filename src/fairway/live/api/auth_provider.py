@@ -18,7 +18,7 @@ import aiohttp
 import msgspec
 
 from fairway.live.api.certificates import client_context
-from fairway.live.api.kubeconfig import Entry
+from fairway.live.api.kubeconfig import KubeconfigEntry
 from fairway.live.api.problems import BrokenKubeconfig
 
 __all__ = ["OpenIdTokens"]
@@ -39,7 +39,7 @@ class OpenIdTokens:
         self._id_token = ""
         self._refresh_token = ""
 
-    async def header(self, user: Entry) -> str:
+    async def header(self, user: KubeconfigEntry) -> str:
         """The Authorization header for a user; raises `BrokenKubeconfig`."""
         settings = _settings(user)
         if settings != self._given:
@@ -50,7 +50,7 @@ class OpenIdTokens:
             await self._refresh(user, settings)
         return f"Bearer {self._id_token}"
 
-    async def _refresh(self, user: Entry, settings: Mapping[str, Any]) -> None:
+    async def _refresh(self, user: KubeconfigEntry, settings: Mapping[str, Any]) -> None:
         if not self._refresh_token:
             raise _broken(user, "the id-token has ended, and there is no refresh-token")
         issuer, client = (str(settings.get(name) or "") for name in ("idp-issuer-url", "client-id"))
@@ -74,7 +74,7 @@ class OpenIdTokens:
         self._refresh_token = str(given.get("refresh_token") or self._refresh_token)
 
 
-def _settings(user: Entry) -> Mapping[str, Any]:
+def _settings(user: KubeconfigEntry) -> Mapping[str, Any]:
     provider = user.fields.get("auth-provider")
     provider = provider if isinstance(provider, dict) else {}
     name, settings = str(provider.get("name")), provider.get("config")
@@ -99,10 +99,10 @@ async def _ask(session: aiohttp.ClientSession, method: str, url: str, **options:
         return msgspec.json.decode(body, type=dict[str, Any])
 
 
-def _trust(user: Entry, settings: Mapping[str, Any]) -> ssl.SSLContext:
+def _trust(user: KubeconfigEntry, settings: Mapping[str, Any]) -> ssl.SSLContext:
     field = "idp-certificate-authority"
     named = {name: settings[name] for name in (field, f"{field}-data") if name in settings}
-    return client_context(Entry(user.file, "user", user.name, named).content(field))
+    return client_context(KubeconfigEntry(user.file, "user", user.name, named).content(field))
 
 
 def _basic(client: str, secret: str) -> str:
@@ -120,5 +120,5 @@ def _end(token: str) -> float:
         return float("-inf")
 
 
-def _broken(user: Entry, why: str) -> BrokenKubeconfig:
+def _broken(user: KubeconfigEntry, why: str) -> BrokenKubeconfig:
     return user.broken("auth-provider oidc:", why, "log in again")

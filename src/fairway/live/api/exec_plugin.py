@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fairway.live.api.kubeconfig import ChosenContext, Entry
+from fairway.live.api.kubeconfig import ChosenContext, KubeconfigEntry
 from fairway.live.api.logs import redact
 from fairway.live.api.problems import BrokenKubeconfig
 from fairway.words import visible
@@ -49,7 +49,7 @@ class ExecCredential(NamedTuple):
 
 async def run_plugin(chosen: ChosenContext, *, has_person: bool = False, seconds: float = SECONDS) -> ExecCredential:
     """Ask the plugin of a kubeconfig's user; `has_person`: somebody can answer its questions."""
-    plugin = Plugin(chosen.user)
+    plugin = CredentialPlugin(chosen.user)
     mode = plugin.words.get("interactiveMode", "IfAvailable")
     is_asking = has_person and mode != "Never" and sys.stdin.isatty() and sys.stderr.isatty()
     if mode == "Always" and not is_asking:
@@ -58,10 +58,10 @@ async def run_plugin(chosen: ChosenContext, *, has_person: bool = False, seconds
     return plugin.read(stdout)
 
 
-class Plugin:
+class CredentialPlugin:
     """One program, as a kubeconfig describes it."""
 
-    def __init__(self, user: Entry) -> None:
+    def __init__(self, user: KubeconfigEntry) -> None:
         self._user = user
         self.words: dict[str, Any] = user.fields["exec"] if isinstance(user.fields["exec"], dict) else {}
         self.version = self.words.get("apiVersion")
@@ -200,7 +200,7 @@ async def _end(transport: asyncio.SubprocessTransport, output: _Output, with_chi
             await output.exited.wait()
 
 
-def _cluster_words(cluster: Entry) -> dict[str, Any]:
+def _cluster_words(cluster: KubeconfigEntry) -> dict[str, Any]:
     """The cluster as a plugin is told of it."""
     authority = cluster.content("certificate-authority")
     told: dict[str, Any] = {

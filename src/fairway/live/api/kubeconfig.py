@@ -1,9 +1,10 @@
 """A kubeconfig as kubectl reads it: one file or several, of which one context means a cluster and a user.
 
 In: the paths (as in KUBECONFIG) and the name of a context, or None for the current one. Out: a `ChosenContext`, whose
-two `Entry`s remember their file: paths in an entry are relative to it. Of several files the first to say something is
-right. Certificates and keys are given as bytes, whether they are in the file or beside it, so that nobody has to write
-them anywhere. Raises `BrokenKubeconfig`. Called by `credentials`; `kubeconfig_faults` reads the same entries.
+two `KubeconfigEntry`s remember their file: paths in an entry are relative to it. Of several files the first to say
+something is right. Certificates and keys are given as bytes, whether they are in the file or beside it, so that nobody
+has to write them anywhere. Raises `BrokenKubeconfig`. Called by `credentials`; `kubeconfig_faults` reads the same
+entries.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from fairway.live.api.problems import BrokenKubeconfig
 from fairway.model import DecodeError
 from fairway.model.yaml_text import read_yaml
 
-__all__ = ["PEMS", "ChosenContext", "Entry", "read_context"]
+__all__ = ["PEMS", "ChosenContext", "KubeconfigEntry", "read_context"]
 
 MAX_BYTES = 16 << 20
 PEMS = {"certificate-authority": "CERTIFICATE", "client-certificate": "CERTIFICATE", "client-key": "PRIVATE KEY"}
 """Fields that name a PEM file, or hold it in base64 if -data is appended; and what that PEM has to be."""
 
 
-class Entry(NamedTuple):
+class KubeconfigEntry(NamedTuple):
     """A cluster or a user of a kubeconfig."""
 
     file: Path
@@ -90,8 +91,8 @@ class Entry(NamedTuple):
 class ChosenContext(NamedTuple):
     """What a context means."""
 
-    cluster: Entry
-    user: Entry
+    cluster: KubeconfigEntry
+    user: KubeconfigEntry
 
 
 def read_context(paths: str, context: str | None) -> ChosenContext:
@@ -109,7 +110,7 @@ def read_context(paths: str, context: str | None) -> ChosenContext:
     if cluster is None:
         raise BrokenKubeconfig(paths, f'context "{name}": its cluster is not in clusters', names)
     user = _find(trees, "user", meant.get("user")) if meant.get("user") else None
-    return ChosenContext(cluster, user or Entry(found.file, "user", str(meant.get("user", "")), {}))
+    return ChosenContext(cluster, user or KubeconfigEntry(found.file, "user", str(meant.get("user", "")), {}))
 
 
 def _trees(paths: str) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -141,10 +142,10 @@ def _entries(tree: dict[str, Any], kind: str) -> Iterator[dict[str, Any]]:
     yield from (one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict))
 
 
-def _find(trees: list[tuple[Path, dict[str, Any]]], kind: str, name: Any) -> Entry | None:
+def _find(trees: list[tuple[Path, dict[str, Any]]], kind: str, name: Any) -> KubeconfigEntry | None:
     """The first entry of that name, and the file it is in."""
     for path, tree in trees:
         for entry in _entries(tree, kind):
             if entry.get("name") == name and isinstance(entry.get(kind), dict):
-                return Entry(path, kind, str(name), entry[kind])
+                return KubeconfigEntry(path, kind, str(name), entry[kind])
     return None

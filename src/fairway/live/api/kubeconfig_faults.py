@@ -11,7 +11,7 @@ import re
 import ssl
 
 from fairway.live.api.certificates import as_file
-from fairway.live.api.kubeconfig import PEMS, ChosenContext, Entry
+from fairway.live.api.kubeconfig import PEMS, ChosenContext, KubeconfigEntry
 from fairway.live.api.problems import BrokenKubeconfig
 
 __all__ = ["find_fault"]
@@ -28,7 +28,7 @@ def find_fault(chosen: ChosenContext) -> BrokenKubeconfig | None:
     )
 
 
-def _pem_fault(entry: Entry, field: str) -> BrokenKubeconfig | None:
+def _pem_fault(entry: KubeconfigEntry, field: str) -> BrokenKubeconfig | None:
     pem, content = entry.content(field), PEMS[field]
     wrong = ""
     if pem and not re.search(rf"-----BEGIN [A-Z ]*{content}-----".encode(), pem):
@@ -41,7 +41,7 @@ def _pem_fault(entry: Entry, field: str) -> BrokenKubeconfig | None:
     return entry.broken(entry.given(field), wrong, entry.remedy(field)) if wrong else None
 
 
-def _pair_fault(user: Entry) -> BrokenKubeconfig | None:
+def _pair_fault(user: KubeconfigEntry) -> BrokenKubeconfig | None:
     certificate, key = user.content("client-certificate"), user.content("client-key")
     if not certificate or not key:
         return None

@@ -27,7 +27,7 @@ class BadRequest(Exception):  # noqa: N818 - the caller's error
     """A request that makes no sense."""
 
 
-class Victims(msgspec.Struct):
+class ProposedVictims(msgspec.Struct):
     """What kube-scheduler would evict on one node: uids or whole pods."""
 
     pods: list[dict[str, Any]] = []
@@ -53,7 +53,7 @@ def read_victims_request(body: bytes) -> tuple[Pod, dict[str, dict[str, Any]]]:
         found = asked.get("nodenametometavictims") or asked.get("nodenametovictims") or {}
         victims = {
             node: msgspec.convert(
-                {name: value for name, value in any_case(fields).items() if value is not None}, Victims
+                {name: value for name, value in any_case(fields).items() if value is not None}, ProposedVictims
             )
             for node, fields in msgspec.convert(found, dict[str, dict[str, Any]]).items()
         }

@@ -22,7 +22,7 @@ from fairway.live.api.clock import Clock
 from fairway.live.api.problems import LiveProblem, status_message
 from fairway.live.api.rate_limit import RateLimit
 
-__all__ = ["Access", "Asked", "DelegatedAccess", "LoopbackAccess", "Refused", "User"]
+__all__ = ["Access", "Asked", "DelegatedAccess", "LoopbackAccess", "NoAccess", "User"]
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NoAccess:
     """Why not."""
 
     status: int
@@ -71,7 +71,7 @@ class Refused:
 class Access(Protocol):
     """Decides who may ask what."""
 
-    async def refusal(self, asked: Asked) -> Refused | None:
+    async def refusal(self, asked: Asked) -> NoAccess | None:
         """None: go ahead."""
 
 
@@ -80,12 +80,12 @@ class LoopbackAccess:
     point here would otherwise speak with us through its visitor's browser.
     """
 
-    async def refusal(self, asked: Asked) -> Refused | None:
+    async def refusal(self, asked: Asked) -> NoAccess | None:
         """None: go ahead."""
         host = asked.host.rsplit(":", 1)[0] if not asked.host.endswith("]") else asked.host
         if host in LOCAL_HOSTS:
             return None
-        return Refused(403, f'forbidden: this server is for this machine only, not for "{host}"')
+        return NoAccess(403, f'forbidden: this server is for this machine only, not for "{host}"')
 
 
 class DelegatedAccess:
@@ -99,29 +99,29 @@ class DelegatedAccess:
         self._known_good: _Remembered[None] = _Remembered(clock, KNOWN_SECONDS)  # tokens that opened something
         self._turns = {known: RateLimit(REVIEWS_PER_SECOND, REVIEW_BURST, clock) for known in (True, False)}
 
-    async def refusal(self, asked: Asked) -> Refused | None:
+    async def refusal(self, asked: Asked) -> NoAccess | None:
         """None: go ahead."""
         key = hashlib.sha256(asked.token.encode()).hexdigest() if asked.token else ""
         turns = self._turns[self._known_good.recall(key) is not None]
         try:
             refused = await self._refusal(asked, key, turns)
         except _TooMany:
-            return Refused(429, "too many requests have to be reviewed; try again later")
+            return NoAccess(429, "too many requests have to be reviewed; try again later")
         if refused is None and key:
             self._known_good.remember(key, None)
         return refused
 
-    async def _refusal(self, asked: Asked, key: str, turns: RateLimit) -> Refused | None:
+    async def _refusal(self, asked: Asked, key: str, turns: RateLimit) -> NoAccess | None:
         try:
             user = await self._user(asked.token, key, turns) if asked.token else ANONYMOUS
             if user is None:
-                return Refused(401, "Unauthorized")
+                return NoAccess(401, "Unauthorized")
             if MASTERS in user.groups or await self._may(user, asked, turns):
                 return None
         except (LiveProblem, _ReviewFailed) as problem:
             logger.warning("access to %s can not be decided: %s", asked.path, problem)
-            return Refused(500, f'Internal Server Error: "{asked.path}": the API server can not be asked')
-        return Refused(403, f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"')
+            return NoAccess(500, f'Internal Server Error: "{asked.path}": the API server can not be asked')
+        return NoAccess(403, f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"')
 
     async def _user(self, token: str, key: str, turns: RateLimit) -> User | None:
         """Whose token is it? None: nobody's."""

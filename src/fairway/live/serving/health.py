@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fairway.live.election import Election
 
-__all__ = ["Check", "Checks", "Report", "checks_of", "report"]
+__all__ = ["Check", "Checks", "HealthReport", "checks_of", "report"]
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ Checks = Mapping[str, Mapping[str, Check]]
 """By endpoint (healthz, livez, readyz), the checks by name, in order."""
 
 
-class Report(NamedTuple):
+class HealthReport(NamedTuple):
     """What an endpoint answers."""
 
     status: int
@@ -48,7 +48,7 @@ def _ping() -> str | None:
     return None
 
 
-def report(endpoint: str, checks: Mapping[str, Check], verbose: bool, excluded: Collection[str] = ()) -> Report:
+def report(endpoint: str, checks: Mapping[str, Check], verbose: bool, excluded: Collection[str] = ()) -> HealthReport:
     """Ask all checks; a failure is told in full, success in full only if asked for."""
     lines = []
     failed = []
@@ -66,5 +66,5 @@ def report(endpoint: str, checks: Mapping[str, Check], verbose: bool, excluded: 
         lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
     if failed:
         logger.warning("%s check failed: %s", endpoint, "; ".join(failed))
-        return Report(500, "\n".join([*lines, f"{endpoint} check failed", ""]))
-    return Report(200, "\n".join([*lines, f"{endpoint} check passed", ""]) if verbose else "ok")
+        return HealthReport(500, "\n".join([*lines, f"{endpoint} check failed", ""]))
+    return HealthReport(200, "\n".join([*lines, f"{endpoint} check passed", ""]) if verbose else "ok")

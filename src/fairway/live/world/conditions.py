@@ -20,7 +20,7 @@ from fairway.live.watches.watched_kinds import pod_path
 from fairway.live.world.worker_pool import WorkerPool
 from fairway.model import Pod
 
-__all__ = ["StatusWriter", "Wanted", "condition_patch", "status_patch"]
+__all__ = ["StatusWriter", "WantedStatus", "condition_patch", "status_patch"]
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ RETRY_DELAYS = (0.013, 0.053, 0.27)  # client-go's retry.DefaultRetry, about
 NUM_WORKERS = 8
 
 
-class Wanted(NamedTuple):
+class WantedStatus(NamedTuple):
     """What a pod's status should say."""
 
     reason: str = ""  # "": nothing about scheduling
@@ -52,7 +52,7 @@ class StatusWriter:
         self._clock = clock
         self._newest = newest
         self._may_write = may_write
-        self._wanted: dict[str, tuple[Pod, Wanted]] = {}  # by uid: what is not sent yet
+        self._wanted: dict[str, tuple[Pod, WantedStatus]] = {}  # by uid: what is not sent yet
         self._pool: WorkerPool[str] = WorkerPool(NUM_WORKERS, self._send)
         self.idle = self._pool.idle
 
@@ -61,7 +61,7 @@ class StatusWriter:
         """Pods whose status is to be written."""
         return self._pool.backlog
 
-    def write(self, pod: Pod, wanted: Wanted) -> None:
+    def write(self, pod: Pod, wanted: WantedStatus) -> None:
         """Let the pod's status say this; a later word replaces an earlier one that was not sent yet."""
         uid = pod.metadata.uid
         before = self._wanted.get(uid)
@@ -111,7 +111,7 @@ class StatusWriter:
 # -- what to send ------------------------------------------------------------------------------------------------------
 
 
-def status_patch(pod: Pod, wanted: Wanted, now: float) -> dict[str, Any] | None:
+def status_patch(pod: Pod, wanted: WantedStatus, now: float) -> dict[str, Any] | None:
     """The difference between what the pod's status says and what it should say; None if there is none."""
     status: dict[str, Any] = {}
     if wanted.reason:

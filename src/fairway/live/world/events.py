@@ -53,7 +53,7 @@ class Subject(NamedTuple):
         return cls(meta.namespace, meta.name, meta.uid, meta.resource_version, profile_name(pod))
 
 
-class Word(NamedTuple):
+class PendingEvent(NamedTuple):
     """One thing to tell about a pod."""
 
     subject: Subject
@@ -86,7 +86,7 @@ class EventWriter:
         self._may_write = may_write
         self._is_busy = is_busy
         self._host = socket.gethostname()
-        self._waiting: deque[Word] = deque()
+        self._waiting: deque[PendingEvent] = deque()
         self._news = asyncio.Event()
         self._told: dict[tuple[str, ...], Told] = {}
         self._last_stamp = 0
@@ -120,7 +120,7 @@ class EventWriter:
                 logger.warning(
                     "%d events were given up: the API server does not take them fast enough", self.num_dropped
                 )
-        self._waiting.append(Word(Subject.of(pod), kind, reason, action, note, self._clock.now()))
+        self._waiting.append(PendingEvent(Subject.of(pod), kind, reason, action, note, self._clock.now()))
         self._news.set()
 
     # -- sending -----------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class EventWriter:
             finally:
                 self._num_sending -= 1
 
-    async def _write(self, word: Word) -> None:
+    async def _write(self, word: PendingEvent) -> None:
         if not self._may_write():
             return
         if word.reason == "Scheduled":  # happens once: nothing to count
@@ -171,7 +171,7 @@ class EventWriter:
             self._told.pop(key, None)
             await self._write(word)
 
-    async def _post(self, word: Word) -> str:
+    async def _post(self, word: PendingEvent) -> str:
         """Write a new event; returns its path, "" if it could not be written."""
         stamp = max(int(word.time * 1e9), self._last_stamp + 1)
         self._last_stamp = stamp
@@ -221,7 +221,7 @@ class EventWriter:
                         await self._patch(told)
 
 
-def event_body(word: Word, name: str, host: str) -> dict[str, Any]:
+def event_body(word: PendingEvent, name: str, host: str) -> dict[str, Any]:
     """An Event as kube-scheduler writes it, without the fields that are there for history only."""
     subject = word.subject
     return {

@@ -24,7 +24,7 @@ from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.watches.watch import Reflector
 from fairway.live.world.assumed import AssumedPods
 from fairway.live.world.binding import Binder, BindingSettings
-from fairway.live.world.conditions import StatusWriter, Wanted
+from fairway.live.world.conditions import StatusWriter, WantedStatus
 from fairway.live.world.events import EventWriter
 from fairway.live.world.eviction import Evictor
 from fairway.live.world.pod_reader import PodReader
@@ -127,7 +127,7 @@ class LiveWorld:
         task.add_done_callback(self._preparing.discard)
 
     async def _prepare(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
-        self.statuses.write(pod, Wanted(nominated=node))
+        self.statuses.write(pod, WantedStatus(nominated=node))
         failure = await self.preparations.carry_out(pod, before)
         if failure is None:
             self.binder.submit(pod, node)
@@ -138,7 +138,7 @@ class LiveWorld:
 
     def hold(self, held: HeldPod) -> None:
         """Others may know already where the pod is to go."""
-        self.statuses.write(held.pod, Wanted(nominated=held.node))
+        self.statuses.write(held.pod, WantedStatus(nominated=held.node))
         self._note(held, HoldNote.HELD, f"on {held.node} by {', '.join(map(plugin_text, held.plugins))}")
 
     def settled(self, settled: Settled) -> None:
@@ -171,7 +171,7 @@ class LiveWorld:
         self.events.failed(pod, message)
         if preemption is not None:
             for other in preemption.cleared:
-                self.statuses.write(other, Wanted(nominated=""))
+                self.statuses.write(other, WantedStatus(nominated=""))
         if pod.is_terminating:
             return
         is_error = decision.outcome is Outcome.ERROR
@@ -180,7 +180,7 @@ class LiveWorld:
             nominated = preemption.nominated_node
         elif preemption is None or preemption.clear_nomination or is_error:
             nominated = ""
-        self.statuses.write(pod, Wanted("SchedulerError" if is_error else "Unschedulable", message, nominated))
+        self.statuses.write(pod, WantedStatus("SchedulerError" if is_error else "Unschedulable", message, nominated))
 
     def queue_moved(self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float) -> None:
         """A `fairway.queue.Observer`. A plugin that keeps a pod out is named."""
@@ -189,7 +189,7 @@ class LiveWorld:
         elif place is Place.GATED and queued.refusal is not None and queued.gating_plugin not in QUIET_GATES:
             words = ", ".join(queued.refusal.reasons)
             self.events.failed(queued.pod, words)
-            self.statuses.write(queued.pod, Wanted("Unschedulable", words))
+            self.statuses.write(queued.pod, WantedStatus("Unschedulable", words))
 
     # -- what became of it -------------------------------------------------------------------------------------------
 

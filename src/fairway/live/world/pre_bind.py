@@ -34,7 +34,7 @@ class Pods(Protocol):
         """The pod as the watch has it; None if it is no more."""
 
 
-class Waiting(NamedTuple):
+class WaitingPod(NamedTuple):
     """A pod whose plugin waits, and for which objects; for any if there are none."""
 
     names: frozenset[str]
@@ -47,7 +47,7 @@ class PodPreparations:
     def __init__(self, api: ApiServer, pods: Pods) -> None:
         self._api = api
         self._pods = pods
-        self._waiting: dict[str, Waiting] = {}  # by the pod's uid
+        self._waiting: dict[str, WaitingPod] = {}  # by the pod's uid
 
     def saw(self, event: Event) -> None:
         """Something has changed: those who wait for it have another look."""
@@ -74,7 +74,7 @@ class PodPreparations:
         uid, preparation = pod.metadata.uid, step.preparation
         news = asyncio.Event()
         # From before the writing on: what it leads to may be seen before its answer is.
-        self._waiting[uid] = Waiting(preparation.about, news)
+        self._waiting[uid] = WaitingPod(preparation.about, news)
         try:
             versions = [await send(self._api, write) for write in preparation.writes]
             async with asyncio.timeout(preparation.timeout_seconds):

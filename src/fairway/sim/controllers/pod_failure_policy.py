@@ -14,33 +14,33 @@ from fairway.model import Pod
 from fairway.model.controllers import PodFailurePolicy, PodFailurePolicyOnExitCodes
 from fairway.trace.annotations import EXIT_CODE
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["FailureVerdict", "judge"]
 
 
-class Verdict(NamedTuple):
+class FailureVerdict(NamedTuple):
     """What to do about a failure: "" (nobody says), Count, Ignore, FailIndex or FailJob; and why."""
 
     action: str
     message: str
 
 
-COUNTED = Verdict("", "")
+COUNTED = FailureVerdict("", "")
 
 
-def judge(policy: PodFailurePolicy | None, pod: Pod) -> Verdict:
+def judge(policy: PodFailurePolicy | None, pod: Pod) -> FailureVerdict:
     """The verdict of the first rule that matches."""
     for number, rule in enumerate(policy.rules if policy is not None else ()):
         if rule.on_exit_codes is not None:
             for container, code in _exit_codes(pod):
                 if _matches(rule.on_exit_codes, container, code):
                     what = f"Container {container} for pod {pod.key} failed with exit code {code}"
-                    return Verdict(rule.action, f"{what} matching {rule.action} rule at index {number}")
+                    return FailureVerdict(rule.action, f"{what} matching {rule.action} rule at index {number}")
             continue
         wanted = {(one.type, one.status or "True") for one in rule.on_pod_conditions}
         for condition in pod.status.conditions:
             if (condition.type, condition.status) in wanted:
                 what = f"Pod {pod.key} has condition {condition.type}"
-                return Verdict(rule.action, f"{what} matching {rule.action} rule at index {number}")
+                return FailureVerdict(rule.action, f"{what} matching {rule.action} rule at index {number}")
     return COUNTED
 
 
