@@ -102,6 +102,12 @@ def test_what_somebody_begins_to_read_splits_the_classes_of_pods_that_are_there(
     assert differences(before, fingerprint(made)) == []
 
 
+def test_annotations_that_nobody_reads_are_not_kept_but_with_a_pod_that_is_a_class_of_its_own() -> None:
+    made = Cluster()
+    assert made.classify(pod(annotations=X)).pod.metadata.annotations == {}
+    assert made.classify(pod(annotations=X), apart=True).pod.metadata.annotations == X
+
+
 def test_what_plugins_add_splits_a_class() -> None:
     made = Cluster()
     plain = made.classify(pod("a"))

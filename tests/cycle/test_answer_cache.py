@@ -11,6 +11,7 @@ MANY_ROWS = KEPT_BYTES  # answers over so many rows are larger than all room the
 
 def classes(number: int, **each: Any) -> list[PodClass]:
     made = cluster(node("n"))
+    made.read_annotations(None)
     return [made.classify(pod(f"p{place}", labels={"job": str(place)}, **each)) for place in range(number)]
 
 

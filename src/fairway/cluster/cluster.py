@@ -112,7 +112,7 @@ class Cluster:
         key = class_key(pod, self._annotations, bound, apart, extra)
         found = self.classes.find(key)
         if found is None:
-            found = self.classes.make(key, without_place(pod) if bound else pod, extra)
+            found = self.classes.make(key, without_place(pod) if bound else pod, extra, apart)
             self.counters.adopt(found)
         if is_plain:
             self._known_classes.keep(pod, found)

@@ -89,7 +89,7 @@ class LabelSet:
 
 
 class PodClass:
-    """What all pods of a class have in common. `pod` is any one of them."""
+    """What all pods of a class have in common. `pod` is any one of them, without the annotations that nobody reads."""
 
     __slots__ = (
         "__weakref__",
@@ -221,10 +221,15 @@ class PodClasses:
         """The class of that key, if it is alive."""
         return self._classes.get(key)
 
-    def make(self, key: ClassKey, pod: Pod, extra: Extra = ()) -> PodClass:
-        """A new class, under that key."""
+    def make(self, key: ClassKey, pod: Pod, extra: Extra = (), apart: bool = False) -> PodClass:
+        """A new class, under that key; annotations that nobody reads are not kept, unless it is the pod's own."""
         label_set = self.label_set(pod.metadata.namespace, pod.metadata.labels)
-        made = PodClass(pod, label_set, self._annotations.of(pod), self._nodes, key, extra)
+        annotations = self._annotations.of(pod)
+        if not apart and len(annotations) < len(pod.metadata.annotations):
+            pod = msgspec.structs.replace(
+                pod, metadata=msgspec.structs.replace(pod.metadata, annotations=dict(annotations))
+            )
+        made = PodClass(pod, label_set, annotations, self._nodes, key, extra)
         self._classes[key] = made
         self.made += 1
         return made

@@ -29,6 +29,7 @@ from fairway.plugin import (
     Supply,
     Wait,
     Waiting,
+    overrides,
 )
 
 logger = logging.getLogger(__name__)
@@ -74,11 +75,7 @@ def queue_order(plugin: Plugin) -> Callable[[Waiting], tuple[Any, ...]]:
 
 def _guarded(kind: type[Plugin]) -> type[Plugin]:
     """A subclass that wraps just the methods the plugin has itself, so that it still takes part where it did."""
-    own = {
-        name: _wrapped(name, getattr(kind, name))
-        for name in METHODS
-        if getattr(kind, name) is not getattr(Plugin, name)
-    }
+    own = {name: _wrapped(name, getattr(kind, name)) for name in METHODS if overrides(kind, name)}
     return type(kind.__name__, (kind,), {"__module__": kind.__module__, "name": kind.name, **own})
 
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.cluster import Aspect
 from fairway.plugins.affinity_terms import Carried, is_meant, meant
 from fairway.plugins.topology_domains import DomainMask, Topologies
 
 if TYPE_CHECKING:
-    from fairway.cluster import Aspect, Cluster, PodClass, Requirement, Rows
+    from fairway.cluster import Cluster, PodClass, Requirement, Rows
 
 
 class Near(DomainMask):

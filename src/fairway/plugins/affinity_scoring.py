@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.cluster import Aspect
 from fairway.plugins.affinity_terms import Carried, meant
 from fairway.plugins.topology_domains import DomainScores, Topologies
 
 if TYPE_CHECKING:
-    from fairway.cluster import Aspect, Cluster, Counter, PodClass, Requirement, Rows, Term
+    from fairway.cluster import Cluster, Counter, PodClass, Requirement, Rows, Term
 
 FULL = np.array(100.0)  # (): see fairway.cycle.answers on why it is an array
 
