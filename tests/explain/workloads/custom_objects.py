@@ -185,6 +185,7 @@ CASES: dict[str, Case] = {
             replicas=2,
             shards=2,
             resources={"requests": {"cpu": "500m"}},
+            storage={"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "1Gi"}}}}},
             containers=[{"name": "sidecar", "image": "s", "resources": {"requests": {"cpu": "90m"}}}],
         ),
         numbered("prometheus-x-{}", range(4), 600),

@@ -47,7 +47,7 @@ def claim_templates(claim: Claim, scope: Scope, source: Source) -> Iterator[Temp
     trees: list[Mapping[str, Any]] = [{"spec": fill_tree(claim.spec, scope)}] if claim.spec else []
     if claim.path:
         found = find_value(scope, claim.path)
-        trees = found if isinstance(found, list) else [found] if isinstance(found, Mapping) else []
+        trees = [tree for tree in (found if isinstance(found, list) else [found]) if isinstance(tree, Mapping)]
     for tree in trees:
         meta = tree.get("metadata") or {}
         whole = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": tree.get("spec") or {}}

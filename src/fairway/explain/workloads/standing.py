@@ -28,7 +28,7 @@ class Standing:
     """What the cluster has of that which is asked for."""
 
     def __init__(self, objects: Sequence[ApiObject], *, is_rollout: bool) -> None:
-        placed = [_in_namespace(thing) for thing in objects]
+        placed = [_known(_in_namespace(thing)) for thing in objects]
         self._residents = Residents(placed)
         self._pods = {thing.key: thing for thing in placed if isinstance(thing, Pod)}
         self._is_rollout = is_rollout
@@ -76,6 +76,13 @@ class Standing:
         done = (job.spec.completions or 0) - left
         remark = ", ".join(part for part in (wanted.remark, f"{done} of {job.spec.completions} done already") if part)
         return replace(wanted, num_pods=left, remark=remark)
+
+
+def _known(thing: ApiObject) -> ApiObject:
+    """A pod gets a uid, which files seldom give: the same that `Manifests` gives it."""
+    if not isinstance(thing, Pod) or thing.metadata.uid:
+        return thing
+    return msgspec.structs.replace(thing, metadata=msgspec.structs.replace(thing.metadata, uid=thing.key))
 
 
 T = TypeVar("T", bound=ApiObject)
