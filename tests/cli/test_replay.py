@@ -44,7 +44,11 @@ def test_the_policy_that_was_used_is_replayed_even_if_another_is_called_default(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("UPDATE decisions SET node = 'n-9' WHERE decision_id = 7", "not the same: decisions, row 8"),
+        (
+            "UPDATE decisions SET node = (SELECT min(node) FROM nodes WHERE node <> decisions.node)"
+            " WHERE decision_id = 7",
+            "not the same: decisions, row 8",
+        ),
         ("DELETE FROM decisions WHERE decision_id > 20", "not the same: decisions, row 22"),
         ("UPDATE occupancy SET cpu_milli = 1", "not the same: occupancy, row 1\n"),
         ("UPDATE decisions SET cycle_seconds = 99", "the same: "),
