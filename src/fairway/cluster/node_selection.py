@@ -72,7 +72,10 @@ def _verdicts(column: LabelColumn, requirement: Requirement) -> NDArray[np.bool_
     is_positive = requirement.operator in ("In", "Exists")
     table = np.full(len(column.values) + 1, requirement.operator in ("NotIn", "Exists"))
     table[-1] = not is_positive
-    if requirement.values:
+    if len(requirement.values) > len(column.values):
+        wanted = frozenset(requirement.values)
+        table[[number for number, value in enumerate(column.values.values) if value in wanted]] = is_positive
+    elif requirement.values:
         table[[number for value in requirement.values if (number := column.values.find(value)) >= 0]] = is_positive
     return table
 

@@ -217,7 +217,7 @@ def _canonical(requirements: tuple[Requirement, ...]) -> Selector:
 
 
 def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
-    return Requirement(key, operator, tuple(sorted(set(values))))
+    return Requirement(key, operator, tuple(sorted(dict.fromkeys(values))))  # in order, which is sorted sooner
 
 
 def _compile_term(key: tuple[NodeSelectorTerm, str]) -> NodeTermMatcher:
