@@ -52,10 +52,10 @@ __all__ = ["RunOptions", "open_connection", "read_configuration", "run_scheduler
 logger = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 DEFAULT_SCHEDULER = "default-scheduler"
-COLLECT_AFTER = 50_000, 10, 5
+"""The name that pods have which say nothing."""
+COLLECT_AFTER = 10_000, 10, 5
 """How many new objects a collection waits for. Python's 700 are few: a single pod may be read into a hundred thousand,
 all of which stay, and next to nothing here is garbage that refers to itself."""
-"""The name that pods have which say nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
