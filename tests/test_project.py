@@ -23,7 +23,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 # Modules that may be longer for now.
-LONG = {"cluster/cluster.py": 400, "cycle/answers.py": 360, "model/__init__.py": 400, "plugins/volume_binding.py": 370}
+LONG = {"cycle/answers.py": 360, "plugins/volume_binding.py": 370, "record/schema.py": 360}
 
 each_module = pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairway.cluster import Event, TypicalPods, Verb
-from fairway.cluster.typical_pods import Shape
+from fairway.cluster.gpus.typical_pods import Shape
 from fairway.config import decode_configuration
 from fairway.experiments.gpu_policies import policy_config
 from fairway.model import (

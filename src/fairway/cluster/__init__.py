@@ -7,15 +7,15 @@ we only try. Everything else here is a table that it keeps. See each module for 
 from fairway.cluster.aspects import ROWLESS, WITH_ROWS, Aspect, Versions
 from fairway.cluster.cluster import Cluster
 from fairway.cluster.counters import Counter, Counters, Requirement
-from fairway.cluster.devices import DeviceTable, default_choice
 from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
-from fairway.cluster.fragmentation import Cause, Fragmentation
+from fairway.cluster.gpus.devices import DeviceTable, default_choice
+from fairway.cluster.gpus.fragmentation import Cause, Fragmentation
+from fairway.cluster.gpus.typical_pods import Shape, TypicalPods
 from fairway.cluster.journal import Journal
 from fairway.cluster.nodes import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, NodeTable
 from fairway.cluster.pod_class import HostPort, LabelSet, PodClass
 from fairway.cluster.pods import Placed, PodTable
 from fairway.cluster.terms import Kind, Term
-from fairway.cluster.typical_pods import Shape, TypicalPods
 from fairway.cluster.view import Nodes, Rows
 
 __all__ = [

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import process_time  # what a run takes is told; it decides nothing
 from typing import NamedTuple
 
-from fairway.cluster.typical_pods import TypicalPods
+from fairway.cluster.gpus.typical_pods import TypicalPods
 from fairway.experiments.openb_check import cost
 from fairway.experiments.openb_data import OpenbData
 from fairway.experiments.order_scenario import OrderScenario

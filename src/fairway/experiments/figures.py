@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.fragmentation import Cause
+from fairway.cluster.gpus.fragmentation import Cause
 from fairway.experiments.results import LoadCurve, Results, SeedValue
 
 __all__ = ["CAUSE_WORDS", "Bars", "Line", "Lines", "Stacks", "bars_by_family", "lines_of_trace", "stacks_of_trace"]

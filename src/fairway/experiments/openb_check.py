@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.typical_pods import TypicalPods
+from fairway.cluster.gpus.typical_pods import TypicalPods
 from fairway.experiments.gpu_policies import POLICIES, policy_profile
 from fairway.experiments.openb_data import OpenbData
 from fairway.experiments.openb_expected import TABLES, Expected, read_placements

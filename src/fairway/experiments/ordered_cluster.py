@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Cluster
-from fairway.cluster.fragmentation import Fragmentation
+from fairway.cluster.gpus.fragmentation import Fragmentation
+from fairway.cluster.gpus.typical_pods import TypicalPods
 from fairway.cluster.nodes import CPU
-from fairway.cluster.typical_pods import TypicalPods
 from fairway.config import ProfileConfig
 from fairway.cycle import Outcome, Profile, Stop
 from fairway.cycle.placing import place

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.devices import COUNT_RESOURCES
+from fairway.cluster.gpus.devices import COUNT_RESOURCES
 from fairway.model import Node, Pod
 from fairway.model.device_need import DeviceNeed, device_need, read_devices
 from fairway.plugin import (

@@ -1,7 +1,7 @@
 """GPU devices over time: how much was allocated, and how much of the idle was of no use to the run's pods.
 
 In: a run whose nodes have devices. Out: a `GpuHistory`: what every node's devices were like between changes, with the
-fragmentation of each state (`fairway.cluster.fragmentation`) by cause; from it curves, values by node, and
+fragmentation of each state (`fairway.cluster.gpus.fragmentation`) by cause; from it curves, values by node, and
 `GpuMetrics`. Typical pods are those of the run, by the rule of `TypicalPods`. Called by `metrics` and by reports.
 
 Devices of pods are those that the run recorded (`pods.gpu_index`). Nodes count while they are ready.

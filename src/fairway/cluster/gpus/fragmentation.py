@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.cluster.gpus.typical_pods import TypicalPods
 from fairway.cluster.nodes import CPU
-from fairway.cluster.typical_pods import TypicalPods
 from fairway.model.device_need import WHOLE_DEVICE
 
 if TYPE_CHECKING:
