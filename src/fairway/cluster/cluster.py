@@ -31,7 +31,7 @@ from fairway.cluster.preemptions import Preemptions
 from fairway.cluster.typical_pods import Shape, TypicalPods
 from fairway.cluster.view import Nodes
 from fairway.cluster.volumes.storage import STORAGE_KINDS, Storage
-from fairway.cluster.workloads import Workloads
+from fairway.cluster.workloads import WORKLOAD_KINDS, Workloads
 from fairway.model import (
     CronJob,
     DaemonSet,
@@ -40,12 +40,6 @@ from fairway.model import (
     Namespace,
     Node,
     Pod,
-    PodDisruptionBudget,
-    PriorityClass,
-    ReplicaSet,
-    ReplicationController,
-    Service,
-    StatefulSet,
 )
 from fairway.model.device_need import pinned_devices
 
@@ -61,7 +55,8 @@ class Cluster:
         self.pods = PodTable()
         self.ports = PortTable()
         self.devices = DeviceTable(self.nodes.capacity)
-        self.workloads = Workloads()
+        self.versions = Versions()
+        self.workloads = Workloads(self.versions)
         self.storage = Storage(self)
         self._annotations = ReadAnnotations()
         self.classes = PodClasses(self.nodes, self._annotations)
@@ -74,7 +69,6 @@ class Cluster:
         self.held = HeldPods()
         self.node_journal = Journal()  # rows whose node came, went or changed
         self.pod_journal = LatestJournal(self.nodes.capacity)  # rows whose pods changed
-        self.versions = Versions()
         self._orphans = Orphans()
         self._counts = True  # are counters and journals kept? Not within what_if(rows_only=True)
         self._ports_before: dict[int, frozenset[HostPort]] = {}  # within what_if: rows whose ports were touched
@@ -274,22 +268,11 @@ class Cluster:
                 return self._apply_pod(item, gone)
             case Node():
                 return self._apply_node(item, gone)
-            case Namespace():
-                return self._apply_namespace(item, gone)
             case _ if isinstance(item, STORAGE_KINDS):
                 self.versions.bump(Aspect.STORAGE)
                 return self.storage.apply(verb, item)
-            case Service() | ReplicationController() | ReplicaSet() | StatefulSet():
-                self.versions.bump(Aspect.WORKLOADS)
-                return [_change(Resource.OTHER, self.workloads.put(item, gone), item, gone)]
-            case PodDisruptionBudget():
-                self.workloads.put(item, gone)
-                return []
-            case PriorityClass():
-                self.workloads.priority_classes.pop(item.metadata.name, None)
-                if not gone:
-                    self.workloads.priority_classes[item.metadata.name] = item
-                return []
+            case _ if isinstance(item, WORKLOAD_KINDS):
+                return self.workloads.apply(item, gone)
             case Deployment() | DaemonSet() | Job() | CronJob():  # their pods matter, they themselves do not
                 return []
         raise TypeError(f"a cluster has no use for a {type(item).__name__}")
@@ -401,16 +384,3 @@ class Cluster:
             return [Change(POD_LEFT, placed.pod, None)]
         orphan = self._orphans.release(pod.metadata.uid)
         return [] if orphan is None else [Change(POD_LEFT, orphan.pod, None)]
-
-    def _apply_namespace(self, item: Namespace, gone: bool) -> list[Change]:
-        before = self.workloads.namespaces.pop(item.metadata.name, None)
-        if not gone:
-            self.workloads.namespaces[item.metadata.name] = item
-        self.versions.bump(Aspect.NAMESPACES)
-        return [_change(Resource.NAMESPACE, before, item, gone)]
-
-
-def _change(resource: Resource, before: object, item: object, gone: bool) -> Change:
-    if gone:
-        return Change(ClusterEvent(resource, Action.DELETE), item, None)
-    return Change(ClusterEvent(resource, Action.ADD if before is None else Action.UPDATE), before, item)
