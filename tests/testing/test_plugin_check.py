@@ -16,8 +16,11 @@ from fairway.plugin import (
     Locality,
     Nodes,
     Plugin,
+    PluginArgs,
     Refusal,
+    Relaxation,
     Restriction,
+    Shortage,
     Skip,
     Wait,
     per_node,
@@ -576,3 +579,83 @@ def test_the_same_seed_tries_the_same_situations() -> None:
             check_plugin(LooksAtPods, seed=3)
         complaints.add(str(found.value))
     assert len(complaints) == 1
+
+
+# -- what a plugin owns besides its judgement --------------------------------------------------------------------------
+
+
+class Tight(Plugin):
+    """Refuses nodes with less than a core left, and says so in every way there is."""
+
+    annotations = ()
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> Mask:
+        return np.asarray(nodes.free("cpu") >= 1_000_000)
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal:
+        return Refusal(("Insufficient cpu",), shortages=(Shortage("cpu", 1_000_000),))
+
+
+def pod_called(name: str) -> Pod:
+    return pod(name)
+
+
+class TightArgs(PluginArgs, frozen=True, kw_only=True):
+    """Needed: a limit."""
+
+    limit: int
+
+
+NO_SHORTAGES: Any = ("cpu",)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "complaint"),
+    [
+        ({"explain": lambda *_: Refusal(("x",), shortages=NO_SHORTAGES)}, "explain gave the shortage 'cpu'"),
+        ({"explain": lambda *_: Refusal(("x",), shortages=(Shortage("cpu", 0),))}, "supply says that .* were refused"),
+        ({"supply": lambda *_: 3}, "supply returned 3 for one node"),
+        ({"funnel_words": lambda *_: ["x"] * 99}, "funnel_words returned"),
+        ({"relax": lambda *_: [3]}, "relax gave 3"),
+        ({"relax": lambda self, pod, *_: [Relaxation("as it is", pod)]}, "relax gave the pod as it is"),
+        ({"relax": lambda self, pod, *_: [Relaxation("x", pod_called("other"))]}, "relax gave another pod"),
+        ({"relax": lambda *_: (1 / 0 for _ in (1,))}, "relax raised ZeroDivisionError"),
+        ({"class_key": lambda *_: []}, r"class_key returned \[\]"),
+        ({"annotations": "example.com/x"}, "annotations is 'example.com/x'; it has to be a tuple"),
+        ({"Args": dict}, r"Args is <class 'dict'>; it has to be a struct"),
+        ({"Args": TightArgs}, "can not be told None: args.limit: missing; it is an integer"),
+    ],
+)
+def test_what_is_said_to_people_is_looked_at(attributes: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        check_plugin(type("Wrong", (Tight,), attributes), examples=3)
+
+
+def test_what_is_said_rightly_passes() -> None:
+    check_plugin(Tight, examples=3)
+
+
+def test_annotations_that_are_read_have_to_be_named() -> None:
+    class Reader(Plugin):
+        annotations = ("example.com/read",)
+
+        def score(self, pod: PodClass, nodes: Nodes, state: Any) -> Scores:
+            return np.full(len(nodes), min(len(pod.pod.metadata.annotations), 100))
+
+    with pytest.raises(AssertionError, match="differs in annotations that it does not say it reads alone"):
+        check_plugin(Reader, examples=3)
+
+
+def test_arguments_are_decoded_as_a_configuration_s_are() -> None:
+    class Limited(Tight):
+        Args = TightArgs
+
+        def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> Mask:
+            return np.asarray(nodes.free("cpu") >= 1000 * self.args.limit)
+
+        def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal:
+            return Refusal(("Insufficient cpu",), shortages=(Shortage("cpu", 1000 * self.args.limit),))
+
+    check_plugin(Limited, args={"limit": 2}, examples=3)
+    with pytest.raises(AssertionError, match=r"args\.limits: unknown field; did you mean limit"):
+        check_plugin(Limited, args={"limits": 2}, examples=3)

@@ -27,7 +27,7 @@ from fairway.cluster.pods import Placed
 from fairway.cluster.preemptions import Preemptions
 from fairway.cluster.view import Nodes
 from fairway.cluster.volumes.storage import STORAGE_KINDS, Storage
-from fairway.cluster.workloads import Workloads
+from fairway.cluster.workloads import WORKLOAD_KINDS, Workloads
 from fairway.model import (
     CronJob,
     DaemonSet,
@@ -36,12 +36,6 @@ from fairway.model import (
     Namespace,
     Node,
     Pod,
-    PodDisruptionBudget,
-    PriorityClass,
-    ReplicaSet,
-    ReplicationController,
-    Service,
-    StatefulSet,
 )
 from fairway.model.device_need import pinned_devices
 
@@ -54,7 +48,8 @@ class Cluster(Occupancy):
 
     def __init__(self) -> None:
         super().__init__()
-        self.workloads = Workloads()
+        self.versions = Versions()
+        self.workloads = Workloads(self.versions)
         self.storage = Storage(self)
         self._known_classes = KnownClasses(self._annotations)
         self._keeps_apart = False  # has any pod ever had a class of its own?
@@ -62,7 +57,6 @@ class Cluster(Occupancy):
         self.preemptions = Preemptions(self.pods)
         self.held = HeldPods()
         self.node_journal = Journal()  # rows whose node came, went or changed
-        self.versions = Versions()
         self._orphans = Orphans()
         self._typical_pods: TypicalPods | None = None
         self._fragmentations: dict[TypicalPods, Fragmentation] = {}
@@ -158,22 +152,11 @@ class Cluster(Occupancy):
                 return self._apply_pod(item, gone)
             case Node():
                 return self._apply_node(item, gone)
-            case Namespace():
-                return self._apply_namespace(item, gone)
             case _ if isinstance(item, STORAGE_KINDS):
                 self.versions.bump(Aspect.STORAGE)
                 return self.storage.apply(verb, item)
-            case Service() | ReplicationController() | ReplicaSet() | StatefulSet():
-                self.versions.bump(Aspect.WORKLOADS)
-                return [_change(Resource.OTHER, self.workloads.put(item, gone), item, gone)]
-            case PodDisruptionBudget():
-                self.workloads.put(item, gone)
-                return []
-            case PriorityClass():
-                self.workloads.priority_classes.pop(item.metadata.name, None)
-                if not gone:
-                    self.workloads.priority_classes[item.metadata.name] = item
-                return []
+            case _ if isinstance(item, WORKLOAD_KINDS):
+                return self.workloads.apply(item, gone)
             case Deployment() | DaemonSet() | Job() | CronJob():  # their pods matter, they themselves do not
                 return []
         raise TypeError(f"a cluster has no use for a {type(item).__name__}")
@@ -285,16 +268,3 @@ class Cluster(Occupancy):
             return [Change(POD_LEFT, placed.pod, None)]
         orphan = self._orphans.release(pod.metadata.uid)
         return [] if orphan is None else [Change(POD_LEFT, orphan.pod, None)]
-
-    def _apply_namespace(self, item: Namespace, gone: bool) -> list[Change]:
-        before = self.workloads.namespaces.pop(item.metadata.name, None)
-        if not gone:
-            self.workloads.namespaces[item.metadata.name] = item
-        self.versions.bump(Aspect.NAMESPACES)
-        return [_change(Resource.NAMESPACE, before, item, gone)]
-
-
-def _change(resource: Resource, before: object, item: object, gone: bool) -> Change:
-    if gone:
-        return Change(ClusterEvent(resource, Action.DELETE), item, None)
-    return Change(ClusterEvent(resource, Action.ADD if before is None else Action.UPDATE), before, item)

@@ -2,12 +2,16 @@
 
 In: an `Event` (a verb and an API object) from a trace, a watch or the simulator, handed to `Cluster.apply`.
 Out: the `Change`s it amounts to in kube-scheduler's own vocabulary of cluster events (resource and action), which the
-queue offers to the queueing hints of the plugins that refused a pod.
+queue offers to the queueing hints of the plugins that refused a pod. A new kind of event is one more member of
+`Resource`, or of `Action` (an UPDATE_ is part of UPDATE by its name), made by whoever takes the object in
+(`Cluster.apply`, or the table of its kinds); hints, the queue and metrics go by the members.
 """
 
 from __future__ import annotations
 
 import enum
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 
@@ -42,19 +46,7 @@ class Action(enum.IntFlag):
     UPDATE_POD_TOLERATION = enum.auto()
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = enum.auto()
     UPDATE_POD_GENERATED_RESOURCE_CLAIM = enum.auto()
-    UPDATE = (
-        UPDATE_NODE_ALLOCATABLE
-        | UPDATE_NODE_LABEL
-        | UPDATE_NODE_TAINT
-        | UPDATE_NODE_CONDITION
-        | UPDATE_NODE_ANNOTATION
-        | UPDATE_NODE_DECLARED_FEATURE
-        | UPDATE_POD_LABEL
-        | UPDATE_POD_SCALE_DOWN
-        | UPDATE_POD_TOLERATION
-        | UPDATE_POD_SCHEDULING_GATES_ELIMINATED
-        | UPDATE_POD_GENERATED_RESOURCE_CLAIM
-    )
+    UPDATE = reduce(or_, [value for name, value in vars().items() if name.startswith("UPDATE_")])
     ALL = ADD | DELETE | UPDATE
 
 
@@ -109,3 +101,10 @@ class Change(NamedTuple):
     event: ClusterEvent
     old: Any
     new: Any
+
+    @classmethod
+    def of(cls, resource: Resource, before: Any, item: Any, gone: bool) -> Change:
+        """An object that came, went (`gone`) or took the place of what was there before."""
+        if gone:
+            return cls(ClusterEvent(resource, Action.DELETE), item, None)
+        return cls(ClusterEvent(resource, Action.ADD if before is None else Action.UPDATE), before, item)

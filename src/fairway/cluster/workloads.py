@@ -8,8 +8,10 @@ terms with namespace selectors.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from fairway.cluster.aspects import Aspect, Versions
+from fairway.cluster.events import Change, Resource
 from fairway.model import (
     Namespace,
     PodDisruptionBudget,
@@ -21,6 +23,15 @@ from fairway.model import (
 )
 
 Workload = Service | ReplicationController | ReplicaSet | StatefulSet
+WORKLOAD_KINDS: Final = (
+    Namespace,
+    PodDisruptionBudget,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
 T = TypeVar("T", Service, ReplicationController, ReplicaSet, StatefulSet, PodDisruptionBudget)
 
 NO_LABELS: Mapping[str, str] = {}
@@ -29,7 +40,8 @@ NO_LABELS: Mapping[str, str] = {}
 class Workloads:
     """By namespace, then name; cluster-wide kinds by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, versions: Versions) -> None:
+        self._versions = versions
         self.services: dict[str, dict[str, Service]] = {}
         self.replication_controllers: dict[str, dict[str, ReplicationController]] = {}
         self.replica_sets: dict[str, dict[str, ReplicaSet]] = {}
@@ -42,6 +54,26 @@ class Workloads:
         """The labels of a namespace; none if nobody told us about it."""
         namespace = self.namespaces.get(name)
         return NO_LABELS if namespace is None else namespace.metadata.labels
+
+    def apply(self, item: Namespace | PriorityClass | PodDisruptionBudget | Workload, gone: bool) -> list[Change]:
+        """Take in one of `WORKLOAD_KINDS`; returns what it may mean to waiting pods."""
+        match item:
+            case Namespace():
+                before = self.namespaces.pop(item.metadata.name, None)
+                if not gone:
+                    self.namespaces[item.metadata.name] = item
+                self._versions.bump(Aspect.NAMESPACES)
+                return [Change.of(Resource.NAMESPACE, before, item, gone)]
+            case PriorityClass():
+                self.priority_classes.pop(item.metadata.name, None)
+                if not gone:
+                    self.priority_classes[item.metadata.name] = item
+                return []
+            case PodDisruptionBudget():
+                self.put(item, gone)
+                return []
+        self._versions.bump(Aspect.WORKLOADS)
+        return [Change.of(Resource.OTHER, self.put(item, gone), item, gone)]
 
     def put(self, item: Workload | PodDisruptionBudget, gone: bool) -> Workload | PodDisruptionBudget | None:
         """Store or drop a namespaced object; returns what was there before."""

@@ -44,6 +44,8 @@ def smaller_requests(
         smaller = with_less(pod, amounts)
         if smaller is not None:
             changed, actual = smaller
+            if all(actual[name] == requests[name] for name in amounts):
+                continue  # what the plugin needs is more than the pod's requests
             words = " and ".join(
                 f"{amount_text(name, actual[name])} {name} instead of {amount_text(name, requests[name])}"
                 for name in amounts
@@ -58,7 +60,8 @@ def with_less(pod: Pod, amounts: Mapping[str, int]) -> tuple[Pod, dict[str, int]
         if amount <= 0:
             return None
         excess = pod_requests(pod, use_status=False).get(resource, 0) - amount
-        pod = _cut(pod, resource, excess)
+        if excess > 0:
+            pod = _cut(pod, resource, excess)
         if pod_requests(pod, use_status=False).get(resource, 0) > amount:
             return None
     return pod, {name: pod_requests(pod, use_status=False)[name] for name in amounts}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fairway.cluster.aspects import Aspect
-from fairway.cluster.events import Action, Change, ClusterEvent, Resource, Verb
+from fairway.cluster.events import Change, Resource, Verb
 from fairway.cluster.pod_class import PodClass
 from fairway.cluster.volumes.volume_columns import VolumeColumns, volume_class
 from fairway.cluster.volumes.volumes_in_use import VolumesInUse
@@ -97,9 +97,7 @@ class Storage:
         gone = verb is Verb.DELETED
         before = self._put(thing, gone)
         resource = RESOURCES[thing.kind]
-        if gone:
-            return [Change(ClusterEvent(resource, Action.DELETE), thing, None)]
-        return [Change(ClusterEvent(resource, Action.ADD if before is None else Action.UPDATE), before, thing)]
+        return [Change.of(resource, before, thing, gone)]
 
     def pod_added(self, row: int, pod_class: PodClass) -> None:
         """A pod of that class now runs on the row."""
