@@ -3,6 +3,8 @@
 import gc
 import html
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 import fairway
 from fairway.cli.main import main
+from fairway.model import DecodeError, UserError
 from fairway.record import RecordError, Run
 from fairway.scenario.scenario import ScenarioError, decode_scenario
 from fairway.scenario.simulate import Standing
@@ -106,7 +109,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path) -> None:
 
 
 def test_the_package_lists_what_it_offers() -> None:
-    assert {"open_run", "simulate"} <= set(dir(fairway))
+    assert {"compare", "open_run", "simulate", "try_", "why"} <= set(dir(fairway))
     with pytest.raises(AttributeError, match="has no attribute 'simulat'"):
         fairway.simulat  # type: ignore[attr-defined]  # noqa: B018
 
@@ -158,3 +161,120 @@ def test_why_says_what_there_is(pod: str, asked: dict[str, Any], words: str) -> 
     run = fairway.simulate(scenario())
     with pytest.raises(RecordError, match=words):
         run.why(pod, **asked)
+
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+FILES: dict[str, Any] = {"files": EXAMPLES / "workload.yaml", "cluster": EXAMPLES / "cluster.yaml"}
+ARGUMENTS = ("-f", str(FILES["files"]), "--cluster", str(FILES["cluster"]))
+
+
+def shown_in_notebook(answer: Any) -> str:
+    return html.unescape(re.sub(r"</?(pre|b)[^>]*>", "", answer._repr_html_()))
+
+
+def test_try_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = fairway.try_(**FILES)
+    assert main(["try", *ARGUMENTS]) == 3
+    printed = capsys.readouterr()
+    assert printed.out == f"{answer}\n"
+    assert printed.err.startswith("".join(f"{note}\n" for note in answer.notes))
+    assert not answer.fits
+    assert answer.nodes["shop/quorum-3"] is None
+    assert answer.nodes["shop/quorum-2"] == "node-c1"
+    assert answer.first_failure in {row["pod"] for row in answer.rows() if not row["node"]}
+    assert answer.document()["placed"] == sum(node is not None for node in answer.nodes.values()) == 21
+    assert repr(answer).startswith("<try: 21 of 25 pods get a node")
+    assert shown_in_notebook(answer) == str(answer)
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [({}, ()), ({"node": "node-c1"}, ("--node", "node-c1")), ({"all_nodes": True}, ("--all-nodes",))],
+    ids=["the pod", "a node", "all nodes"],
+)
+def test_why_of_files_prints_what_the_command_prints(
+    capsys: pytest.CaptureFixture[str], options: dict[str, Any], arguments: tuple[str, ...]
+) -> None:
+    answer = fairway.why("quorum-3", **FILES, **options)
+    assert main(["why", "quorum-3", *ARGUMENTS, *arguments]) == 3
+    assert capsys.readouterr().out == f"{answer}\n"
+    assert (answer.pod, answer.fits, repr(answer)) == ("shop/quorum-3", False, "<why shop/quorum-3: unschedulable>")
+    assert len(answer.rows()) == (1 if "node" in options else 12)
+    assert answer.document()["result"] == "unschedulable"
+    assert shown_in_notebook(answer) == str(answer)
+
+
+def test_questions_about_a_run_take_its_file(tmp_path: Path) -> None:
+    with fairway.simulate(scenario(), save=tmp_path / "run.duckdb") as run:
+        expected = str(run.why("pod-job-3"))
+    assert str(fairway.why("pod-job-3", run=tmp_path / "run.duckdb")) == expected
+    (tmp_path / "pod.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: x}, "
+        "spec: {containers: [{name: c, resources: {requests: {cpu: 9}}}]}}"
+    )
+    here: dict[str, Any] = {"files": tmp_path / "pod.yaml", "run": tmp_path / "run.duckdb", "at": "5m"}
+    assert fairway.try_(**here).fits
+    answer = fairway.why("x", **here)
+    assert answer.fits
+    assert answer.pod == "default/x"
+
+
+def test_compare_runs_a_scenario_with_its_policies(tmp_path: Path) -> None:
+    answer = fairway.compare(scenario(), seeds=2, processes=1, save=tmp_path / "runs")
+    assert repr(answer) == "<compare default, packed>"
+    assert answer.mean("pods_placed", "packed") == 20
+    used = [answer.mean("nodes_used_peak", name) for name in ("default", "packed")]
+    assert used == [2, 1]
+    assert answer.mean("nodes_used_peak", "fastest") is answer.mean("happiness", "packed") is None
+    assert sorted(file.name for file in (tmp_path / "runs").iterdir()) == [
+        f"{name}-seed{seed}.duckdb" for name in ("default", "packed") for seed in (1, 2)
+    ]
+    assert "first different decision: default/pod-job-" in str(answer)
+    assert answer.document()["first_difference"][0]["policy"] == "packed"
+    assert answer.report().startswith("<!")
+    assert shown_in_notebook(answer) == str(answer)
+
+
+def test_compare_of_runs_prints_what_the_command_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = []
+    for name in ("default", "packed"):
+        files.append(str(tmp_path / f"{name}.duckdb"))
+        fairway.simulate(scenario(), profile=name, save=files[-1]).close()
+    answer = fairway.compare(*files)
+    assert main(["compare", *files]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.partition(" → fairway why")[0] for line in printed] == str(answer).splitlines()
+    assert str(fairway.compare(scenario(), processes=1)) == str(answer)  # whose runs are gone
+    assert "<svg" in fairway.compare(scenario(), processes=1).report()
+
+
+def test_the_room_of_comparisons_can_be_called_like_the_function() -> None:
+    """`import fairway.compare.metrics` puts the room in the place of the function's name."""
+    words = "import fairway.compare.metrics, fairway; fairway.compare()"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=False)
+    assert "there is nothing to compare; give runs, or one scenario" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda: fairway.why("x"), "there is nothing to ask; give files with the pod, or a run"),
+        (lambda: fairway.why("x", **FILES), "no pod to place is called x"),
+        (lambda: fairway.why("quorum-3", **FILES, node="n9"), "there is no node n9; there are: gpu-a1"),
+        (lambda: fairway.why("x", **FILES, attempt=1), "an attempt is one of a pod of a run"),
+        (lambda: fairway.try_(**FILES, at=3), "a moment is one of a run"),
+        (lambda: fairway.try_(**FILES, run="x.duckdb"), "the cluster is that of files or that of a run"),
+        (fairway.compare, "there is nothing to compare"),
+        (lambda: fairway.compare("a.duckdb", seeds=2), "runs are what they are"),
+        (lambda: fairway.compare({}, "a.duckdb"), "several sources are runs, by their files"),
+    ],
+    ids=["nothing", "pod", "node", "attempt", "moment", "two clusters", "no source", "seeds", "mixed"],
+)
+def test_questions_that_make_no_sense_are_errors_with_a_hint(ask: Any, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        ask()
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(DecodeError, match=r"missing\.yaml: cannot be read"):
+        fairway.try_("missing.yaml")

@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from fairway.record.schema import TABLES
-from tests.cli.run_files import busy_run
 from tests.cli.trial_files import Folder
+from tests.explain.run_files import busy_run
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import duckdb
 import pytest
 
 from fairway.record import Run
-from tests.cli.run_files import busy_run
 from tests.cli.scenario_files import small_scenario
 from tests.cli.trial_files import Folder
+from tests.explain.run_files import busy_run
 from tests.record.full_disk import full_disk
 
 TOO_SMALL = 300_000  # bytes: the tables fit, what happens does not

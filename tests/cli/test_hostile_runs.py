@@ -10,7 +10,7 @@ import pytest
 import fairway
 from fairway.cli.main import main
 from fairway.record import RecordError
-from tests.cli.run_files import busy_run
+from tests.explain.run_files import busy_run
 from tests.record.hostile_runs import HOSTILE_FILES, HOSTILE_STATEMENTS, hostile_file, hostile_run
 
 SECRET = "the-key-to-the-house"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run_files import busy_run
 from tests.cli.scenario_files import small_scenario
 from tests.cli.trial_files import Folder
+from tests.explain.run_files import busy_run
 from tests.record.full_disk import full_disk
 
 NODES = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Node, metadata: {name: n1}}]}\n"

@@ -22,7 +22,7 @@ from fairway.record import Run
 from fairway.record.writing.anonymous_rows import AnonymousRows, anonymise_run
 from fairway.scenario.scenario import decode_scenario, load_scenario
 from fairway.scenario.simulate import simulate
-from tests.cli.run_files import LATE, QUICK, SLOW, busy_run
+from tests.explain.run_files import LATE, QUICK, SLOW, busy_run
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.live_cluster import HEADER, bindings, node, play, pod
 

@@ -16,7 +16,7 @@ from fairway.model import UserError
 from fairway.record import RecordError, Run
 from fairway.scenario.scenario import decode_scenario
 from fairway.scenario.simulate import simulate
-from tests.cli.run_files import LATE, busy_run
+from tests.explain.run_files import LATE, busy_run
 
 PLUGIN = """
 from fairway.plugin import Plugin

@@ -16,7 +16,7 @@ from fairway.record import Run
 from fairway.record.writing.anonymous_rows import AnonymousRows, anonymise_run
 from fairway.record.writing.pseudonyms import Pseudonyms
 from fairway.testing import node, pod
-from tests.cli.run_files import busy_run
+from tests.explain.run_files import busy_run
 from tests.record.runs import SCHEDULER, profile, writer
 
 NAMES = ("secretive", "acme", "payroll", "alice")

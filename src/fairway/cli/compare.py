@@ -17,7 +17,6 @@ import click
 
 from fairway.cli.compare_options import change_options
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.main import CommandError
 from fairway.cli.order_options import (
     OrderChoices,
     is_order_scenario,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from fairway.compare.gate import Gate
     from fairway.compare.metrics import Comparison, PolicyRuns
     from fairway.compare.simulations import Finished
+    from fairway.record import Run
 
 __all__ = ["compare", "show_comparison"]
 
@@ -107,6 +107,8 @@ def compare(
     with tempfile.TemporaryDirectory(prefix="fairway-") as folder:
         path = save or str(Path(folder) / "run.duckdb")
         finished = _run(sources[0], profiles, seeds or 1, jobs, path, changes, is_kept=save is not None)
+        from fairway.compare.policies import policies_of
+
         return _compare(policies_of(finished), gates, html, output, is_kept=save is not None)
 
 
@@ -145,21 +147,6 @@ def _run(
     return finished
 
 
-def policies_of(finished: Sequence[Finished]) -> list[PolicyRuns]:
-    """Runs by policy, in the order in which policies come."""
-    from fairway.compare.metrics import PolicyRuns
-
-    names = dict.fromkeys(one.profile for one in finished)
-    return [
-        PolicyRuns(
-            name,
-            {one.seed: one.metrics.flat() for one in finished if one.profile == name},
-            {one.seed: one.path for one in finished if one.profile == name},
-        )
-        for name in names
-    ]
-
-
 def _is_run(path: str) -> bool:
     try:
         with Path(path).open("rb") as stream:
@@ -169,39 +156,25 @@ def _is_run(path: str) -> bool:
 
 
 def _read_policies(paths: Sequence[str]) -> list[PolicyRuns]:
-    """Runs with the same policy and different seeds are one column; otherwise each is one, named after its file."""
+    """The runs, measured, with a bar; what they say about themselves is told."""
     from fairway.cli.run_options import tell_notes
-    from fairway.compare.metrics import PolicyRuns
-    from fairway.record import Run
+    from fairway.compare.policies import read_policies
 
-    opened = []
     with progress("measuring", len(paths)) as advance:
-        for path in paths:
-            with Run.open(path) as run:
-                if not run.is_complete:
-                    narrate(f"note: {path} is incomplete: {run.meta.get('interruption', 'it was interrupted')}")
-                tell_notes(run)
-                scenario = run.scenario.get("metadata", {}).get("name", "")
-                profile = ", ".join(run.meta.get("profiles", []))
-                opened.append((path, scenario, profile, run.seed, run.metrics().flat()))
+
+        def opened(run: Run) -> None:
+            if not run.is_complete:
+                narrate(f"note: {run.path} is incomplete: {run.meta.get('interruption', 'it was interrupted')}")
+            tell_notes(run)
             advance(1)
-    keys = {(profile, seed) for _, _, profile, seed, _ in opened}
-    same = len({scenario for _, scenario, *_ in opened}) == 1 and len(keys) == len(opened)
-    by_profile = same and len({profile for profile, _ in keys}) > 1 and all(profile for profile, _ in keys)
-    stems = [Path(path).stem for path in paths]
-    columns: dict[str, tuple[dict[int, Any], dict[int, str]]] = {}
-    for path, _, profile, seed, flat in opened:
-        stem = Path(path).stem
-        name = profile if by_profile else (stem if stems.count(stem) == 1 else path)
-        metrics, files = columns.setdefault(name, ({}, {}))
-        if seed in metrics:
-            raise CommandError(f"{path} is given twice", "leave one of them out")
-        metrics[seed], files[seed] = flat, path
-    return [PolicyRuns(name, *column) for name, column in columns.items()]
+
+        return read_policies(paths, opened)
 
 
 def show_comparison(finished: Sequence[Finished], output: str, *, is_kept: bool) -> None:
     """The comparison of simulations that were just run."""
+    from fairway.compare.policies import policies_of
+
     _compare(policies_of(finished), (), None, output, is_kept=is_kept)
 
 

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairway.cli.help_text import Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress, say, word
+from fairway.cli.output import emit, is_structured, narrate, output_option, progress, say, word
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 from fairway.exit_codes import FAILED, NO, NOT_COUNTED
 
 if TYPE_CHECKING:
     from fairway.explain.trial import Trial, Verdict
+    from fairway.explain.try_answer import TryAnswer
     from fairway.explain.workloads.inputs import Inputs
     from fairway.explain.workloads.not_counted import NotCounted
     from fairway.rehearsal.rollout_play import RolloutAnswer
@@ -54,20 +55,6 @@ statefulsets,deployments,daemonsets,jobs,csinodes,csidrivers,csistoragecapacitie
 Exit codes: 0 all pods get a node; 3 some do not, or a roll-out gets stuck; 5 all do, but something that may make
 pods was not counted; 1 a file or a plugin is wrong; 2 usage; 4 the cluster can not be reached.
 """
-
-COLUMNS: Final = (
-    Column("pod", "POD"),
-    Column("result", "RESULT"),
-    Column("node", "NODE"),
-    Column("detail", "DETAIL"),
-    Column("priority", "PRIORITY", right=True, wide=True),
-    Column("feasible", "FEASIBLE", right=True, wide=True),
-    Column("score", "SCORE", right=True, wide=True),
-    Column("from", "FROM", wide=True),
-    Column("evicts", "EVICTS", wide=True),
-    Column("message", "MESSAGE", wide=True),
-)
-NAMED_PODS = 4
 
 
 class CopiesOption(click.ParamType[int]):
@@ -140,27 +127,29 @@ def try_command(
         from fairway.cli.copies import print_copies
 
         return print_copies(trial, copies, output)
+    from fairway.explain.try_answer import COLUMNS, TryAnswer
+
     queue = trial.queue()
     verdicts = []
     with progress("placing pods", len(queue)) as advance:
         for pod, wanted in queue:
             verdicts.append(trial.place(pod, wanted))
             advance(1)
-    num_nodes, not_counted = trial.manifests.num_nodes, trial.manifests.not_counted
+    not_counted = trial.manifests.not_counted
+    answer = TryAnswer(verdicts, trial.manifests.num_nodes)
     rollouts = _play(trial, verdicts)
-    document = _document(verdicts, num_nodes) | _more(trial, rollouts)
     if verdicts or not rollouts or is_structured(output):
-        emit([_row(verdict, num_nodes) for verdict in verdicts], COLUMNS, output, document)
+        emit(answer.rows(), COLUMNS, output, answer.document() | _more(trial, rollouts))
     if not is_structured(output):
-        _explain(verdicts, num_nodes)
-        _print_rollouts(rollouts, num_nodes)
-        say(f"\n{_summary(verdicts, rollouts, not_counted)}")
-        failed = next((one.pod.key for one in verdicts if not one.is_placed and one.result != "ignored"), None)
-        if failed is not None:
+        for line in answer.failure_lines():
+            say(line)
+        _print_rollouts(rollouts, answer.num_nodes)
+        say(f"\n{_summary(answer, rollouts, not_counted)}")
+        if (failed := answer.first_failure) is not None:
             narrate(f"→ fairway why {word(failed)} {trial_arguments(files, cluster_files, config, seed)}{moment}")
     if any(verdict.result == "error" for verdict in verdicts):
         return FAILED
-    if not all(verdict.is_placed for verdict in verdicts) or not all(one.is_complete for one in rollouts):
+    if not answer.fits or not all(one.is_complete for one in rollouts):
         return NO
     return NOT_COUNTED if not_counted else 0
 
@@ -220,95 +209,9 @@ def _open(
     return trial, options
 
 
-def _row(verdict: Verdict, num_nodes: int) -> dict[str, Any]:
-    decision = verdict.decision
-    return {
-        "pod": verdict.pod.key,
-        "result": verdict.result,
-        "node": verdict.node or None,
-        "detail": _detail(verdict, num_nodes),
-        "priority": verdict.pod.priority,
-        "feasible": decision.num_feasible if decision else None,
-        "score": decision.score if decision else None,
-        "from": verdict.wanted.title,
-        "evicts": [victim.key for victim in verdict.victims],
-        "message": verdict.message or None,
-    }
-
-
-def _detail(verdict: Verdict, num_nodes: int) -> str:
-    from fairway.words import nodes_text
-
-    decision = verdict.decision
-    match verdict.result:
-        case "preempts":
-            words = f"evicts {', '.join(victim.key for victim in verdict.victims)}"
-        case "scheduled" if decision is not None and decision.via == "nominated":
-            words = "was nominated to it"
-        case "scheduled" if decision is not None:
-            num = decision.num_feasible
-            words = "the only node that fits" if num == 1 else f"best of {nodes_text(num)} that fit"
-            if verdict.is_sampled:
-                words = f"best of {nodes_text(num)} that fit among those looked at"
-        case "unschedulable":
-            words = f"fits on none of {nodes_text(num_nodes)}" if not verdict.remark else ""
-        case _:
-            words = verdict.message
-    return ", ".join(part for part in (words, verdict.remark) if part)
-
-
-def _document(verdicts: Sequence[Verdict], num_nodes: int) -> dict[str, Any]:
-    from fairway.explain.funnel import funnel_document
-
-    return {
-        "nodes": num_nodes,
-        "placed": sum(verdict.is_placed for verdict in verdicts),
-        "pods": [_row(verdict, num_nodes) | {"funnel": funnel_document(verdict.funnel)} for verdict in verdicts],
-    }
-
-
-def _explain(verdicts: Sequence[Verdict], num_nodes: int) -> None:
-    """Why pods fit nowhere; those with the same answer together."""
-    from fairway.explain.funnel import funnel_lines
-
-    groups: dict[Any, list[Verdict]] = {}
-    for verdict in verdicts:
-        if not verdict.is_placed and verdict.result in ("unschedulable", "error"):
-            groups.setdefault((verdict.message, verdict.funnel), []).append(verdict)
-    for (message, funnel), alike in groups.items():
-        names = [verdict.pod.key for verdict in alike]
-        shown = ", ".join(names[:NAMED_PODS])
-        if len(names) > NAMED_PODS:
-            shown += f" and {len(names) - NAMED_PODS} more"
-        say(f"\n{shown}: {message}")
-        if funnel:
-            say("\n".join(funnel_lines(funnel, num_nodes)))
-
-
-def _summary(verdicts: Sequence[Verdict], rollouts: Sequence[RolloutAnswer], not_counted: Sequence[NotCounted]) -> str:
+def _summary(answer: TryAnswer, rollouts: Sequence[RolloutAnswer], not_counted: Sequence[NotCounted]) -> str:
     """What came of it all, in one line for the pods and one for each thing besides."""
-    lines = [] if rollouts and not verdicts else [_pod_summary(verdicts)]
+    lines = [] if rollouts and not answer.verdicts else [answer.summary]
     lines += [f"{one.rollout.title} {'rolls out' if one.is_complete else 'gets stuck'}" for one in rollouts]
     lines += [f"not counted: {one.title} ({one.reason})" for one in not_counted]
     return "\n".join(lines)
-
-
-def _pod_summary(verdicts: Sequence[Verdict]) -> str:
-
-    def count(*results: str) -> int:
-        return sum(verdict.result in results for verdict in verdicts)
-
-    victims = sum(len(verdict.victims) for verdict in verdicts)
-    total = len(verdicts)
-    text = f"{count('scheduled', 'preempts')} of {total} {'pod gets' if total == 1 else 'pods get'} a node"
-    if victims:
-        text += f" ({count('preempts')} by evicting {victims} pod{'' if victims == 1 else 's'})"
-    for results, words in (
-        (("unschedulable",), "fits nowhere" if count("unschedulable") == 1 else "fit nowhere"),
-        (("gated",), "gated"),
-        (("error",), "failed"),
-        (("ignored",), "for another scheduler"),
-    ):
-        if number := count(*results):
-            text += f", {number} {words}"
-    return text

@@ -9,7 +9,6 @@ With `--run`, the pods are those of a run, and `run_why` answers; or those of th
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,22 +16,17 @@ import click
 
 from fairway.cli.help_text import Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
-from fairway.cli.main import CommandError
 from fairway.cli.output import emit, is_structured, narrate, output_option, say, word
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
-from fairway.exit_codes import FAILED, NO, USAGE
+from fairway.exit_codes import FAILED, NO
 
 if TYPE_CHECKING:
-    from fairway.explain.controllers import Wanted
     from fairway.explain.trial import Trial
     from fairway.explain.workloads.inputs import Inputs
     from fairway.live.scheduler_client import SchedulerAddress
-    from fairway.model import Pod
 
 __all__ = ["why"]
-
-NAMED = 10
 
 HELP = """\b
 Examples:
@@ -99,34 +93,25 @@ def why(
         return explain_run(
             run_path, pod_name, at=at, attempt=attempt, node_name=node_name, all_nodes=all_nodes, output=output
         )
-    from fairway.explain.explanation import COLUMNS, Explanation
-    from fairway.explain.explanation_text import answer_lines, node_lines
+    from fairway.explain.explanation import COLUMNS
+    from fairway.explain.why_answer import why_pod
 
     refuse_live(live, run=run_path, cluster=cluster_files, attempt=attempt, at=at)
     if live is not None:
         trial, moment = _open_live(live, pod_name, files, config, seed), f" {live.arguments}"
     else:
         trial, moment = _open(files, cluster_files, config, seed, run_path, at, attempt)
-    _check_node(trial, node_name)
-    queue = trial.queue()
-    place = _find(pod_name, queue)
-    for pod, wanted in queue[:place]:
-        trial.place(pod, wanted)
-    explanation = Explanation(trial, *queue[place])
-    rows = explanation.node_rows()
-    if node_name is not None:
-        rows = [row for row in rows if row["node"] == node_name]
+    every = all_nodes or output == "wide"
+    answer = why_pod(trial, pod_name, node=node_name, all_nodes=every)
+    explanation, rows = answer.explanation, answer.rows()
     if is_structured(output):
-        emit(rows, COLUMNS, output, explanation.document(rows))
-    elif node_name is not None:
-        say("\n".join(node_lines(explanation, node_name)))
+        emit(rows, COLUMNS, output, answer.document())
     else:
-        every = all_nodes or output == "wide"
-        say("\n".join(answer_lines(explanation, every)))
-        if every:
+        say("\n".join(answer.lines()))
+        if every and node_name is None:
             say()
             emit(rows, COLUMNS, "wide" if output == "wide" else "table")
-        elif other := explanation.other_node():
+        elif node_name is None and (other := explanation.other_node()):
             options = (trial_arguments(files, cluster_files, config, seed) + moment).lstrip()
             narrate(f"→ fairway why {word(explanation.pod.key)} --node {word(other)} {options}")
     if explanation.verdict.result == "error":
@@ -179,31 +164,6 @@ def _open_live(live: LiveCluster, name: str, files: Inputs, config: str | None, 
     return trial
 
 
-def _check_node(trial: Trial, name: str | None) -> None:
-    known = trial.cluster.nodes.row_of
-    if name is not None and name not in known:
-        raise CommandError(f"there is no node {name}", f"there are: {_few(sorted(known))}", USAGE)
-
-
 def _refuse_both(given: dict[str, bool]) -> None:
     if all(given.values()):
         raise click.UsageError(f"{' and '.join(given)} exclude each other", click.get_current_context())
-
-
-def _find(name: str, queue: Sequence[tuple[Pod, Wanted]]) -> int:
-    """The place in the queue of the pod that is meant."""
-    name = name.removeprefix("pod/")
-    found = [place for place, (pod, _) in enumerate(queue) if name in (pod.key, pod.metadata.name)]
-    if len(found) == 1:
-        return found[0]
-    keys = [pod.key for pod, _ in queue]
-    if found:
-        which = _few([keys[place] for place in found])
-        raise CommandError(f"there are {len(found)} pods called {name}", f"say which: {which}", USAGE)
-    close = difflib.get_close_matches(name, {word for key in keys for word in (key, key.partition("/")[2])}, n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {_few(keys)}"
-    raise CommandError(f"no pod to place is called {name}", hint, USAGE)
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

@@ -8,9 +8,9 @@ import re
 import pytest
 
 from fairway.record import Run, RunWriter
-from tests.cli.run_files import busy_run
 from tests.cli.scenario_files import small_scenario
 from tests.cli.trial_files import Folder
+from tests.explain.run_files import busy_run
 
 ZONE = "topology.kubernetes.io/zone"
 

@@ -15,8 +15,8 @@ from fairway.scenario.scenario import decode_scenario
 from fairway.scenario.simulate import simulate
 from fairway.testing import pod as make_pod
 from fairway.words import length_text, time_text
-from tests.cli.run_files import LATE, QUICK, SLOW, busy_run
 from tests.cli.trial_files import Folder
+from tests.explain.run_files import LATE, QUICK, SLOW, busy_run
 
 HUGE = "default/never-huge-0"
 

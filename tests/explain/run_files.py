@@ -1,4 +1,4 @@
-"""A run for the tests of commands that read runs: a small cluster under pressure, with evictions and a slow scheduler.
+"""A run for the tests of what is asked about runs: a small cluster under pressure, with evictions and a slow scheduler.
 
 In: a folder, and how fast the scheduler is. Out: the recorded run, in which `default/never-huge-0` waits to the end.
 """
