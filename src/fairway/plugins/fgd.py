@@ -1,8 +1,9 @@
 """FGD, fragmentation gradient descent: place a pod where it strands the least of the idle devices.
 
-The score of a node is a sigmoid of how much its fragmentation (`fairway.cluster.gpus.fragmentation`) would fall
-with the pod on it: trunc(100 / (1 + exp(-delta))), delta in devices; 50 means no change. A share is tried on every device that has
-enough left: the best of these scores is the node's, and at `reserve` the pod gets that device, the first among equals.
+The score of a node is a sigmoid of how much its fragmentation (`fairway.cluster.gpus.fragmentation`) would fall with
+the pod on it: trunc(100 / (1 + exp(-delta))), delta in devices; 50 means no change. A share is tried on every device
+that has enough left: the best of these scores is the node's, and at `reserve` the pod gets that device, the first among
+equals.
 "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023.
 """
 
