@@ -25,7 +25,7 @@ from fairway.cli.order_options import (
     refuse_others,
 )
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, paint, progress, say, word
-from fairway.exit_codes import NO
+from fairway.exit_codes import FAILED, NO
 
 if TYPE_CHECKING:
     from fairway.compare.gate import Gate
@@ -46,10 +46,14 @@ Compare policies: metrics side by side, what changed against the first one, and 
 
 Give recorded RUNS, or one SCENARIO: then each profile (without --profile: all of them) is run with each seed, in
 parallel. With several seeds, ± is the standard deviation over them. --fail-if makes the exit code 3: 'wait_p95>+5%' is
-a change against the first policy, 'pods_waiting>0' a value.
+a change against the first policy, 'pods_waiting>0' a value, which no policy may have, the first included.
 
 An OrderScenario (docs/openb.md) runs policies × traces × seeds of GPU sharing experiments into a folder, --save; what
 is there already is not run again.
+
+\b
+Exit codes: 0 they were compared; 1 a file or a plugin is wrong, or attempts to place a pod ended in an error, as when
+a plugin raises; 2 usage; 3 a --fail-if came true; 130 interrupted.
 """
 
 MAGIC: Final = b"DUCK"  # in a DuckDB file, after a checksum of 8 bytes
@@ -109,7 +113,8 @@ def compare(
         finished = _run(sources[0], profiles, seeds or 1, jobs, path, changes, is_kept=save is not None)
         from fairway.compare.policies import policies_of
 
-        return _compare(policies_of(finished), gates, html, output, is_kept=save is not None)
+        code = _compare(policies_of(finished), gates, html, output, is_kept=save is not None)
+        return FAILED if any(one.num_errors for one in finished) else code
 
 
 def _run(
@@ -159,16 +164,22 @@ def _read_policies(paths: Sequence[str]) -> list[PolicyRuns]:
     """The runs, measured, with a bar; what they say about themselves is told."""
     from fairway.cli.run_options import tell_notes
     from fairway.compare.policies import read_policies
+    from fairway.compare.relation import origin_of, unrelated
 
+    origins = []
     with progress("measuring", len(paths)) as advance:
 
         def opened(run: Run) -> None:
+            origins.append(origin_of(run))
             if not run.is_complete:
                 narrate(f"note: {run.path} is incomplete: {run.meta.get('interruption', 'it was interrupted')}")
             tell_notes(run)
             advance(1)
 
-        return read_policies(paths, opened)
+        policies = read_policies(paths, opened)
+    for sentence in unrelated(origins):
+        narrate(f"warning: {sentence}")
+    return policies
 
 
 def show_comparison(finished: Sequence[Finished], output: str, *, is_kept: bool) -> None:

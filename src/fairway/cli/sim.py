@@ -6,17 +6,17 @@ policies, their comparison. Runs that nobody wants to keep are recorded in a tem
 
 from __future__ import annotations
 
-import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairway.cli.compare_options import change_options, change_words
+from fairway.cli.compare_options import change_options
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, say, word
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, say
+from fairway.exit_codes import FAILED
 
 if TYPE_CHECKING:
     from fairway.compare.simulations import Finished
@@ -38,6 +38,10 @@ Simulate a cluster: what runs where, who waits and for how long.
 SCENARIO is a file of kind Scenario: a cluster, a workload, schedulers, what goes wrong. The same scenario and seed give
 the same decisions. --save keeps the run, with every decision, for why, status and compare; with several profiles there
 is one for each, named after it.
+
+\b
+Exit codes: 0 it was simulated, whatever came of it; 1 a file or a plugin is wrong, or attempts to place a pod ended in
+an error, as when a plugin raises; 2 usage; 3 with --replay: it came out otherwise; 130 interrupted.
 """
 
 COLUMNS = (
@@ -110,9 +114,11 @@ def sim(
         else:
             _show(wanted, finished[0], output, save)
     if not is_structured(output):
-        for line in _next_lines(scenario, changes, wanted, profiles, save, finished):
+        from fairway.cli.next_steps import next_lines
+
+        for line in next_lines(scenario, changes, wanted, profiles, save, finished):
             narrate(f"→ {line}")
-    return 0
+    return FAILED if any(one.num_errors for one in finished) else 0
 
 
 def _print_scenario(scenario: Scenario, names: Sequence[str], output: str) -> None:
@@ -174,6 +180,7 @@ def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> 
         "seed": done.seed,
         "end_seconds": done.end_seconds,
         "conflicts": done.num_conflicts,
+        "errors": done.num_errors,
         "metrics": done.metrics.to_dict(),
         "problems": done.problems,
         "run": save,
@@ -189,49 +196,3 @@ def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> 
         for row in rows
     ]
     emit(table, COLUMNS, output, document=document)
-
-
-def _next_lines(
-    path: str | None,
-    changes: Mapping[str, Any],
-    scenario: Scenario,
-    given: Sequence[str],
-    save: str | None,
-    finished: Sequence[Finished],
-) -> list[str]:
-    """Three lines on what to try next; `changes` and `given` are options and policies as they were written."""
-    chosen = _profile_options(given)
-    source = _source(path, changes)
-    if save is None:
-        first = f"fairway sim{source}{chosen} --save run.duckdb", "keep every decision, then ask why"
-    else:
-        file = finished[0].path
-        first = f"fairway why {word(_slowest_pod(file))} --run {shlex.quote(file)}", "the pod that waited longest"
-    others = [name for name in scenario.profile_names if name not in given]
-    compared = _profile_options(given if len(given) > 1 else [*given, *others, "FILE"][:2])
-    second = f"fairway compare{source}{compared} --seeds 5 --html report.html", "better, or luck?"
-    if path is None:  # compare wants a file
-        second = f"fairway sim{source}{compared}", "is another policy better?"
-    num_nodes = max(int(finished[0].metrics.nodes_used.peak * 0.9), 1)
-    fewer = _source(path, {**changes, "nodes": (num_nodes,)})
-    third = f"fairway sim{fewer}{chosen}", "would fewer nodes do?"
-    if not scenario.spec.cluster.nodes:
-        other = _source(path, {**changes, "seed": scenario.seed + 1})
-        third = f"fairway sim{other}{chosen}", "another day of the same kind"
-    return [f"{command}   # {why}" for command, why in (first, second, third)]
-
-
-def _source(path: str | None, changes: Mapping[str, Any]) -> str:
-    return ("" if path is None else f" {shlex.quote(path)}") + change_words(changes)
-
-
-def _profile_options(names: Sequence[str]) -> str:
-    return "".join(f" --profile {shlex.quote(name)}" for name in names)
-
-
-def _slowest_pod(path: str) -> str:
-    from fairway.record import Run
-
-    with Run.open(path) as run:
-        longest = "SELECT pod FROM pods ORDER BY coalesce(bound_seconds, ?) - created_seconds DESC, pod_id LIMIT 1"
-        return next((str(row["pod"]) for row in run.sql(longest, run.end_seconds).rows()), "POD")

@@ -7,6 +7,7 @@ for, every node, the nodes of each value of a label, or what each plugin took. C
 
 from __future__ import annotations
 
+import difflib
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import click
 
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
+from fairway.cli.main import CommandError
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, plain_table, say, word
 from fairway.cli.run_options import at_option, run_option, tell_notes
 from fairway.words import amount_text, count_text, length_text, nodes_text, pods_text, time_text
@@ -49,6 +51,7 @@ RESOURCE_COLUMNS = (
     Column("utilisation", "UTILISATION", right=True),
     Column("mostFree", "FREE ON ONE NODE", right=True),
 )
+NAMED = 12
 WITHOUT = "(without)"  # in place of a label's value
 WAITING_COLUMNS = (
     Column("pods", "PODS", right=True),
@@ -219,6 +222,8 @@ def _table(
     amounts = [Column(f"{key}{name}", name.upper(), right=True) for name in ("pods", *resources) for key in keys]
     if label is not None:
         groups = found.groups(label)
+        if set(groups) == {None}:
+            raise _no_label(label, found)
         rows = [
             {
                 label: value if exact or value is not None else WITHOUT,
@@ -237,6 +242,13 @@ def _table(
         ]
         return rows, [Column("node", "NODE"), Column("state", "STATE"), *amounts]
     return [_resource_document(one) for one in found.resources], list(RESOURCE_COLUMNS)
+
+
+def _no_label(label: str, found: Status) -> CommandError:
+    known = sorted({key for one in found.nodes for key in one.node.metadata.labels})
+    near = difflib.get_close_matches(label, known, 3, 0.75) or [key for key in known if label in key]
+    hint = f"did you mean {', '.join(near)}?" if near else f"there are: {', '.join(known[:NAMED]) or 'none'}"
+    return CommandError(f"--by {label}: no node has that label", hint)
 
 
 def _amounts(nodes: Sequence[NodeLoad], resources: Sequence[str], exact: bool) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import click
 
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, progress
+from fairway.words import nodes_text
 
 __all__ = ["topology"]
 
@@ -58,4 +59,6 @@ def topology(files: Sequence[str], servers_per_rack: int, dry_run: bool, output:
     if not is_structured(output):
         num_nodes = sum(one.num_nodes for one in done)
         verb = "would be written" if dry_run else "written"
-        narrate(f"{len(done)} files {verb}; {num_nodes} nodes have a rack, {servers_per_rack} to each")
+        files_text = f"{len(done)} file{'' if len(done) == 1 else 's'}"
+        have = "has" if num_nodes == 1 else "have"
+        narrate(f"{files_text} {verb}; {nodes_text(num_nodes)} {have} a rack, {servers_per_rack} to each")

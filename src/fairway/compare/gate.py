@@ -75,7 +75,7 @@ def tripped(gate: Gate, comparison: Comparison) -> list[str]:
     """A sentence for each policy that breaks the condition."""
     row = comparison.row(gate.metric) or _by_short_name(gate.metric, comparison)
     names = [policy.name for policy in comparison.policies]
-    candidates = names[1:] or names
+    candidates = names[1:] if gate.is_change else names
     if gate.is_change and len(names) == 1:
         raise GateError(f"--fail-if {gate.text!r} asks for a change, and there is only one policy")
     sentences = []

@@ -39,6 +39,7 @@ class Finished:
     metrics: Metrics
     end_seconds: float
     num_conflicts: int
+    num_errors: int  # attempts that ended in an error
     problems: list[str]
     cpu_seconds: float
 
@@ -60,7 +61,15 @@ def _run(job: SimulationJob) -> Finished:
         metrics = run.metrics()
     result = done.result
     return Finished(
-        job.profile, job.seed, job.path, metrics, result.end, result.conflicts, done.problems, done.cpu_seconds
+        job.profile,
+        job.seed,
+        job.path,
+        metrics,
+        result.end,
+        result.conflicts,
+        result.num_errors,
+        done.problems,
+        done.cpu_seconds,
     )
 
 

@@ -20,6 +20,7 @@ import msgspec
 
 from fairway.config.fields import alternatives, shown
 from fairway.config.plugin_folders import FOLDERS, PluginRefusedError
+from fairway.config.raised import raised_at
 from fairway.plugin import Cluster, Plugin, overrides
 from fairway.plugin.extension_points import EXTENSION_POINTS
 
@@ -143,8 +144,12 @@ def _load(name: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except Exception as error:  # somebody else's module may fail in any way
-        why = f"{type(error).__name__}: {error}"
+        why = f"{type(error).__name__}: {_words(error)}{raised_at(error)}"
         raise PluginNotFoundError(f"the plugin {name} cannot be imported: {why}") from error
+
+
+def _words(error: Exception) -> str:
+    return error.msg if isinstance(error, SyntaxError) else str(error)  # which says the place in its own way
 
 
 def _is_plugin(value: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fairway.config.raised import raised_at
 from fairway.model import Pod
 from fairway.plugin import (
     MAX_SCORE,
@@ -89,7 +90,7 @@ def _wrapped(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         except PluginError:
             raise
         except Exception as error:  # a user's code may fail in any way
-            words = f"plugin {self.name}: {name}() raised {type(error).__name__}: {error}"
+            words = f"plugin {self.name}: {name}() raised {type(error).__name__}: {error}{raised_at(error)}"
             raise PluginError(words) from error
         return found if check is None else check(self, found, *args)
 

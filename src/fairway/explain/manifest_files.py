@@ -44,6 +44,7 @@ from fairway.model import (
 from fairway.model.controllers import Controller
 from fairway.trace.manifest_objects import read_objects
 from fairway.trace.problems import Problems
+from fairway.words import pods_text
 
 __all__ = ["DUMP", "load_manifests"]
 
@@ -231,7 +232,7 @@ def _notes(
 ) -> Iterator[str]:
     if made:
         parts = (f"{one.num_pods} of {one.title}" + (f" ({one.remark})" if one.remark else "") for one in made)
-        yield f"made {sum(one.num_pods for one in made)} pods: {', '.join(parts)}"
+        yield f"made {pods_text(sum(one.num_pods for one in made))}: {', '.join(parts)}"
     names = {node.metadata.name for node in nodes}
     pods = [one.object for one in objects if isinstance(one.object, Pod) and not one.object.is_finished]
     pending = sum(not pod.spec.node_name for pod in pods)

@@ -187,8 +187,8 @@ def _headline(story: Story) -> str:
     if row["bound_seconds"] is None:
         what = f"is waiting, {waited}" if row["reason"] is None else f"waited {waited} in vain, {row['reason']}"
         return f"{row['pod']} {what} · {attempts}"
-    waiting = f"waited {waited}" if story.waited else "did not wait"
-    parts = [f"{row['pod']} {waiting}, then went to {row['node']}", attempts]
+    went = f"waited {waited}, then went to {row['node']}" if story.waited else f"went to {row['node']} at once"
+    parts = [f"{row['pod']} {went}", attempts]
     until = story.end if row["ended_seconds"] is None else row["ended_seconds"]
     if row["started_seconds"] is not None:
         ran = length_text(until - row["started_seconds"])

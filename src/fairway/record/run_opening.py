@@ -26,6 +26,7 @@ from fairway.record.schema import SCHEMA_VERSION, TABLES
 
 __all__ = ["OpenRun", "is_locked", "open_run_file"]
 
+OLDEST_VERSION: Final = 1  # of the tables, that is still read
 FIRST_BLOCK: Final = 3 * 4096  # a DuckDB file is three headers, then blocks of equal size
 MAGIC, MAGIC_AT = b"DUCK", 8
 MOST_LOG_BYTES: Final = 1 << 30
@@ -172,6 +173,11 @@ def _meta(cursor: duckdb.DuckDBPyConnection, path: Path) -> dict[str, Any]:
         raise RecordError(
             f"{path} was written by Fairway {meta.get('fairway_version', '?')} in version {version} of the tables; "
             f"this one reads version {SCHEMA_VERSION} at most. Update Fairway to read it."
+        )
+    if version < OLDEST_VERSION:
+        raise RecordError(
+            f"{path} was written by Fairway {meta.get('fairway_version', '?')} in version {version} of the tables; "
+            f"this one reads version {OLDEST_VERSION} at least. Read it with the Fairway that wrote it."
         )
     for key, kind in META_TYPES.items():
         if key in meta and not isinstance(meta[key], kind):

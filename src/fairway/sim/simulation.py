@@ -97,6 +97,7 @@ class Result:
     conflicts: int = 0  # bindings that the API server refused
     waiting: int = 0  # pods without a node at the end
     attempts: int = 0
+    num_errors: int = 0  # attempts that ended in an error: a plugin raised, say
     num_events: int = 0
     problems: list[str] = field(default_factory=list)
 
@@ -210,6 +211,7 @@ class Simulation:
         result.num_events = timeline.num_done
         result.conflicts = sum(each.num_conflicts for each in self.schedulers)
         result.attempts = sum(each.num_attempts for each in self.schedulers)
+        result.num_errors = sum(each.num_errors for each in self.schedulers)
         result.waiting = sum(not pod.spec.node_name for pod in self.api.objects("Pod"))
         result.problems += self._unserved()
         result.problems += (
