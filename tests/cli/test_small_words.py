@@ -7,8 +7,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-
 from tests.cli.run_files import busy_run
+
 from tests.cli.scenario_files import SCENARIO, small_scenario
 from tests.cli.trial_files import Folder, controller
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +44,30 @@ def test_status_says_what_is_free_and_who_waits(kubeconfig: str, capsys: pytest.
     assert "lab · 2 nodes · 1 cordoned · 1 pod on nodes · 1 waiting" in shown.out
     assert "Insufficient cpu" in shown.out
     assert f"→ fairway why default/big --kubeconfig {kubeconfig} --context lab" in shown.err
+
+
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_status_is_shown_again_and_again(kubeconfig: str, output: str) -> None:
+    words = ["status", "--kubeconfig", kubeconfig, "--context", "lab", "--watch", "0.1", "-o", output]
+    opening = "lab · 2 nodes" if output == "table" else '  "context": "lab",'
+    with subprocess.Popen(
+        [sys.executable, "-m", "fairway", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        times = 0
+        while times < 3:
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            times += line.startswith(opening)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
+def test_a_run_is_not_watched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "--run", "day.duckdb", "--watch"]) == 2
+    assert "--watch is for a live cluster" in capsys.readouterr().err
 
 
 def test_status_for_programs(kubeconfig: str, capsys: pytest.CaptureFixture[str]) -> None:

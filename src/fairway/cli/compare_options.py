@@ -25,13 +25,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 OPTIONS = (
     click.option(
-        "--nodes", multiple=True, metavar="FILES|N", help="Other nodes: files, or so many of the scenario's own."
+        "--nodes",
+        multiple=True,
+        type=click.Path(),
+        metavar="FILES|N",
+        help="Other nodes: files, or so many of the scenario's own.",
     ),
-    click.option("--workload", multiple=True, metavar="FILES", help="Another workload: manifests, SWF, openb CSV."),
+    click.option(
+        "--workload",
+        multiple=True,
+        type=click.Path(),
+        metavar="FILES",
+        help="Another workload: manifests, SWF, openb CSV.",
+    ),
     click.option(
         "--profile",
         "profiles",
         multiple=True,
+        type=click.Path(),
         metavar="NAME|FILE",
         help="A policy: one of the scenario's, or a KubeSchedulerConfiguration. Several are compared.",
     ),

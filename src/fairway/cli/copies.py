@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fairway.cli.output import Column, emit, is_structured, narrate, progress, say
-from fairway.exit_codes import NO
+from fairway.exit_codes import FAILED, NO
 from fairway.explain.controllers import MAX_PODS, Wanted
 from fairway.explain.funnel import Step, funnel_document, funnel_lines
 from fairway.explain.trial import Trial, Verdict
@@ -92,6 +92,8 @@ def print_copies(trial: Trial, copies: int, output: str) -> int:
                 if one.evicts:
                     say(f"  it would fit after evicting {', '.join(one.evicts)}")
     enough = copies or 1
+    if any(one.last is not None and one.last.result == "error" for one in results):
+        return FAILED
     return 0 if all(one.num_fit >= enough for one in results) else NO
 
 

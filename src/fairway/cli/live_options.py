@@ -96,7 +96,12 @@ def live_options(command: F) -> F:
     options = (
         click.option("--live", is_flag=True, help="The cluster of the kubeconfig's current context."),
         click.option("--context", metavar="NAME", help="The cluster of this context."),
-        click.option("--kubeconfig", metavar="FILE", help="Its kubeconfig.  [default: KUBECONFIG, ~/.kube/config]"),
+        click.option(
+            "--kubeconfig",
+            type=click.Path(),
+            metavar="FILE",
+            help="Its kubeconfig.  [default: KUBECONFIG, ~/.kube/config]",
+        ),
     )
     made: Any = with_cluster
     for option in reversed(options):

@@ -54,6 +54,10 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "conformance": CommandEntry(
         "fairway.cli.conformance", "conformance", "Is it exact? Compare with recorded decisions."
     ),
+    "metrics": CommandEntry("fairway.cli.metrics", "metrics", "What do the numbers mean?"),
+    "completion": CommandEntry(
+        "fairway.cli.completion", "completion", "A script that makes a shell complete all this."
+    ),
     "bench": CommandEntry("fairway.cli.bench", "bench", "Is it fast? Decisions per second, latency, memory."),
 }
 

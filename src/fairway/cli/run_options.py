@@ -38,7 +38,9 @@ class RunTime(click.ParamType[float]):
             self.fail(f"{value!r} is not a time of a run; allowed: 90 (seconds), 15m, 1h30m, 00:14:09", param, ctx)
 
 
-run_option = click.option("--run", "run_path", metavar="RUN", help="A run that `fairway sim --save RUN` wrote.")
+run_option = click.option(
+    "--run", "run_path", type=click.Path(), metavar="RUN", help="A run that `fairway sim --save RUN` wrote."
+)
 at_option = click.option(
     "--at",
     type=RunTime(),

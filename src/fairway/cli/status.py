@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,6 +37,7 @@ Examples:
   fairway status --run day.duckdb --plugins                     where does the schedulers' time go?
   fairway status --run day.duckdb -o json
   fairway status --live                                         the cluster of the current context, now
+  fairway status --live --watch                                 and again, every two seconds
 
 Show how the cluster of a run stood at one time, the end unless --at says otherwise. What is held counts from binding
 on. Only ready nodes count towards what there is; FREE ON ONE NODE is the largest piece that a pod could get. A waiting
@@ -75,6 +77,14 @@ WAITING_COLUMNS = (
 @click.option("--nodes", "by_node", is_flag=True, help="Every node.")
 @click.option("--by", "label", metavar="LABEL", help="The nodes of each value of this label together.")
 @click.option("--plugins", is_flag=True, help="What each plugin took at each extension point, in CPU time.")
+@click.option(
+    "--watch",
+    type=click.FloatRange(0.1, 86_400),
+    is_flag=False,
+    flag_value=2.0,
+    metavar="[SECONDS]",
+    help="Of a live cluster: again and again, every 2 seconds or as many as are given, until Ctrl-C.",
+)
 @output_option
 def status(
     *,
@@ -85,6 +95,7 @@ def status(
     by_node: bool,
     label: str | None,
     plugins: bool,
+    watch: float | None,
     output: str,
 ) -> None:
     """See HELP, which is what users read."""
@@ -93,17 +104,19 @@ def status(
     from fairway.record import Run
 
     context = click.get_current_context()
+    if watch is not None and live is None and scheduler is None:
+        raise click.UsageError("--watch is for a live cluster: --live, --context NAME or --scheduler URL", context)
     if scheduler is not None:
         from fairway.cli.scheduler_api import show_queue
 
         kubeconfig, name = live or (None, None)
-        show_queue(scheduler, kubeconfig, name, output)
+        _repeat(lambda: show_queue(scheduler, kubeconfig, name, output), watch)
         return
     refuse_live(live, run=run_path, at=at, plugins=plugins)
     if by_node + (label is not None) + plugins > 1:
         raise click.UsageError("--nodes, --by and --plugins exclude each other", context)
     if live is not None:
-        _show_live(live, by_node, label, output)
+        _repeat(lambda: _show_live(live, by_node, label, output), watch)
         return
     if run_path is None:
         raise click.UsageError(
@@ -133,6 +146,21 @@ def status(
     if found.waiting:
         which = f"--run {shlex.quote(run_path)} --at {shlex.quote(time_text(found.at))}"
         narrate(f"→ fairway why {word(found.waiting[0].pod)} {which}")
+
+
+def _repeat(show: Callable[[], None], seconds: float | None) -> None:
+    """Once, or again and again: on a terminal each time in the place of the last, in a pipe one below the other."""
+    from time import sleep  # noqa: TID251 - until the next look at a cluster that runs by the wall clock
+
+    while True:
+        if seconds is not None and sys.stdout.isatty():
+            click.clear()
+        show()
+        if seconds is None:
+            return
+        sleep(seconds)
+        if not sys.stdout.isatty():
+            say()
 
 
 def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str) -> None:

@@ -30,6 +30,7 @@ OPTIONS = (
         "--filename",
         "files",
         multiple=True,
+        type=click.Path(allow_dash=True),
         metavar="FILE",
         help="Pods, or what makes pods (Deployment, StatefulSet, Job, ...), and what they need. A file, a folder, "
         "or - for standard input; may be given several times.",
@@ -53,12 +54,14 @@ OPTIONS = (
         "--cluster",
         "cluster_files",
         multiple=True,
+        type=click.Path(allow_dash=True),
         metavar="FILE",
         help="The cluster: nodes, the pods on them, claims, volumes, ... May be given several times; not needed when "
         "the files of -f have nodes.",
     ),
     click.option(
         "--config",
+        type=click.Path(),
         metavar="FILE",
         help="A KubeSchedulerConfiguration; kube-scheduler's defaults if there is none.",
     ),

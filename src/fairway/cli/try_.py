@@ -19,7 +19,9 @@ from fairway.cli.live_options import LiveCluster, live_options, refuse_live
 from fairway.cli.output import emit, is_structured, narrate, output_option, progress, say, word
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
+from fairway.cli.trial_table import SCREEN, chosen_rows, folded_rows, table_options
 from fairway.exit_codes import FAILED, NO, NOT_COUNTED
+from fairway.words import count_text
 
 if TYPE_CHECKING:
     from fairway.explain.trial import Trial, Verdict
@@ -92,6 +94,7 @@ class CopiesOption(click.ParamType[int]):
     help="Play the roll-out of every Deployment, StatefulSet and DaemonSet that the cluster has pods of, also where no "
     "difference is seen (environment variables and commands are not read).",
 )
+@table_options
 @output_option
 def try_command(
     *,
@@ -104,6 +107,8 @@ def try_command(
     live: LiveCluster | None,
     copies: int | None,
     rollout: bool,
+    only: str | None,
+    sort: str | None,
     output: str,
 ) -> int:
     """See HELP, which is what users read."""
@@ -138,13 +143,22 @@ def try_command(
     not_counted = trial.manifests.not_counted
     answer = TryAnswer(verdicts, trial.manifests.num_nodes)
     rollouts = _play(trial, verdicts)
+    rows = chosen_rows(answer.rows(), only, sort)
+    shown = folded_rows(rows) if output == "table" else rows
+    summary = _summary(answer, rollouts, not_counted)
+    is_long = len(rows) > SCREEN
+    if is_long and not is_structured(output):
+        say(f"{summary}\n")
     if verdicts or not rollouts or is_structured(output):
-        emit(answer.rows(), COLUMNS, output, answer.document() | _more(trial, rollouts))
+        emit(shown, COLUMNS, output, answer.document(rows) | _more(trial, rollouts))
     if not is_structured(output):
-        for line in answer.failure_lines():
+        if len(shown) < len(rows):
+            narrate(f"note: pods that fared alike are one row; -o wide has all {count_text(len(rows))}")
+        for line in answer.failure_lines() if only != "placed" else ():
             say(line)
         _print_rollouts(rollouts, answer.num_nodes)
-        say(f"\n{_summary(answer, rollouts, not_counted)}")
+        if not is_long:
+            say(f"\n{summary}")
         if (failed := answer.first_failure) is not None:
             narrate(f"→ fairway why {word(failed)} {trial_arguments(files, cluster_files, config, seed)}{moment}")
     if any(verdict.result == "error" for verdict in verdicts):

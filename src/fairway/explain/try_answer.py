@@ -68,13 +68,13 @@ class TryAnswer:
         """Every pod: the result, the node, the detail."""
         return [_row(verdict, self.num_nodes) for verdict in self.verdicts]
 
-    def document(self) -> dict[str, Any]:
-        """Everything, in plain values: what `-o json` prints."""
-        rows = zip(self.rows(), self.verdicts, strict=True)
+    def document(self, rows: Sequence[dict[str, Any]] | None = None) -> dict[str, Any]:
+        """Everything, or these rows, in plain values: what `-o json` prints."""
+        funnels = {verdict.pod.key: funnel_document(verdict.funnel) for verdict in self.verdicts}
         return {
             "nodes": self.num_nodes,
             "placed": sum(verdict.is_placed for verdict in self.verdicts),
-            "pods": [row | {"funnel": funnel_document(verdict.funnel)} for row, verdict in rows],
+            "pods": [row | {"funnel": funnels[row["pod"]]} for row in (self.rows() if rows is None else rows)],
         }
 
     @property
