@@ -6,10 +6,10 @@ import itertools
 import re
 
 import pytest
-from tests.cli.run_files import busy_run
 
 from tests.cli.scenario_files import SCENARIO
 from tests.cli.trial_files import Folder
+from tests.explain.run_files import busy_run
 
 PLUGIN = """\
 import numpy as np

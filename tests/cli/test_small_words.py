@@ -7,10 +7,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.cli.run_files import busy_run
 
 from tests.cli.scenario_files import SCENARIO, small_scenario
 from tests.cli.trial_files import Folder, controller
+from tests.explain.run_files import busy_run
 
 NODE = "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}}"
 POD = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}"

@@ -132,10 +132,8 @@ def test_controllers_are_expanded_to_their_pods(thing: dict[str, Any], names: li
     printed = folder.attempt(NODES, [thing], "-o", "name")
     assert printed.code == 0
     assert printed.out.split() == [f"default/{name}" for name in names]
-    assert (
-        f"made {len(names)} pod{'' if len(names) == 1 else 's'}: {len(names)} of {thing['kind']} default/{thing['metadata']['name']}"
-        in printed.err
-    )
+    made = f"{len(names)} pod{'' if len(names) == 1 else 's'}"
+    assert f"made {made}: {len(names)} of {thing['kind']} default/{thing['metadata']['name']}" in printed.err
 
 
 def test_a_daemon_runs_on_each_node_that_it_tolerates_and_wants(folder: Folder) -> None:

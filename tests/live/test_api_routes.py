@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from aiohttp import ClientSession, web
 
+from fairway.cli.main import CommandError, main
+from fairway.cli.scheduler_api import print_answer, read_view
+from fairway.explain.live_cluster import live_status
 from fairway.live.api_routes import api_routes
 from fairway.live.service import LiveScheduler
+from fairway.model import Loaded, Node, Pod, Source
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.live_cluster import bindings, condition, node, play, pod
 
@@ -53,4 +58,60 @@ def test_who_waits_and_why_is_told() -> None:
     assert big["message"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
     assert (small["node"], small["assumed"], small["queue"]) == ("n1", False, None)
     assert code == 404
+    assert "perNode" not in big
     assert "there is no pod 'default/nobody'" in nobody["message"]
+
+
+def test_a_scheduler_that_is_asked_says_what_the_cluster_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same numbers, and the same words about who waits, as where the API server is asked."""
+    told: list[tuple[int, Any]] = []
+    objects: list[Any] = []
+
+    async def story(api: FakeApiServer, live: LiveScheduler) -> None:
+        await api.until(lambda: condition(api, "big") and "small" in bindings(api) and not live.world.num_assumed)
+        await api.until(lambda: any("PodScheduled" in str(one.status.conditions) for one in pods_of(live)))
+        why = "/fairway/v1/why?pod=default/big&nodes=all"
+        told.extend(await ask(live, "/fairway/v1/status", "/fairway/v1/queue", "/fairway/v1/view", why))
+        stored = [*live.watch.reflectors[Node].store, *live.watch.reflectors[Pod].store]
+        objects.extend(Loaded(one, Source("a test")) for one in stored)
+
+    nodes = [("nodes", node("n1")), ("nodes", node("n2", zone="z") | {"spec": {"unschedulable": True}})]
+    play(story, *nodes, ("pods", pod("big", cpu="8")), ("pods", pod("small", cpu="3")))
+    (_, status), (_, queue), (_, view), (_, why) = told
+    found = read_view(status, queue, view, 1e9)
+    asked = live_status(objects, 1e9)
+    assert [(one.node.metadata.name, one.state, one.used, one.allocatable) for one in found.status.nodes] == [
+        (one.node.metadata.name, one.state, one.used, one.allocatable) for one in asked.nodes
+    ]
+    assert found.status.resources == asked.resources
+    assert found.status.waiting == asked.waiting
+    assert found.words == "leading (1 unschedulable)"
+    assert print_answer(why, node=None, all_nodes=True, output="table") == 3
+    table = capsys.readouterr().out
+    assert "default/big is waiting (unschedulable) · attempt 1 · 0/2 nodes are available" in table
+    assert [line.split()[:3] for line in table.splitlines() if line.startswith(("n1", "n2"))] == [
+        ["n1", "no", "NodeResourcesFit"],
+        ["n2", "no", "NodeUnschedulable"],
+    ]
+    assert print_answer(why, node="n1", all_nodes=False, output="table") == 3
+    assert capsys.readouterr().out == "default/big does not fit on n1 · NodeResourcesFit: Insufficient cpu\n"
+    with pytest.raises(CommandError, match="knows no node n9"):
+        print_answer(why, node="n9", all_nodes=False, output="table")
+
+
+def pods_of(live: LiveScheduler) -> list[Pod]:
+    return [one for one in live.watch.reflectors[Pod].store if isinstance(one, Pod)]
+
+
+IGNORED = [
+    ("why", "p", "--run", "x"),
+    ("why", "p", "-f", "x"),
+    ("why", "p", "--attempt", "1"),
+    ("status", "--at", "1h"),
+]
+
+
+@pytest.mark.parametrize("words", [*IGNORED, ("status", "--plugins"), ("why", "p", "--config", "x")], ids=" ".join)
+def test_no_option_is_passed_over_silently(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "--scheduler", "https://127.0.0.1:1"]) == 2
+    assert "and --scheduler exclude each other" in capsys.readouterr().err

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from fairway.cli.output import narrate
 
-__all__ = ["LiveCluster", "live_options", "refuse_live", "scheduler_options"]
+__all__ = ["LiveCluster", "live_options", "refuse_live", "refuse_with_scheduler", "scheduler_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -107,6 +107,13 @@ def live_options(command: F) -> F:
     for option in reversed(options):
         made = option(made)
     return made  # type: ignore[no-any-return]
+
+
+def refuse_with_scheduler(others: Mapping[str, object]) -> None:
+    """Complain about options that a running scheduler, asked itself, has no use for: none is passed over silently."""
+    for name, value in others.items():
+        if value not in (None, False, (), 0):
+            raise click.UsageError(f"{name} and --scheduler exclude each other", click.get_current_context())
 
 
 def refuse_live(live: LiveCluster | None, **others: object) -> None:

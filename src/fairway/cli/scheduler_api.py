@@ -8,20 +8,41 @@ the scheduler can not be reached or does not let us.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from fairway.cli.main import CommandError
 from fairway.cli.output import Column, emit, is_structured, say
 from fairway.cli.run import live_errors
-from fairway.exit_codes import NO, UNREACHABLE
-from fairway.words import count_text, nodes_text, plugin_text, pods_text
+from fairway.exit_codes import NO, UNREACHABLE, USAGE
+from fairway.words import count_text, nodes_text, plugin_text
 
 if TYPE_CHECKING:
+    from fairway.explain.run_status import Status
     from fairway.live.scheduler_client import SchedulerAddress
 
-__all__ = ["answer_sentence", "explain_pod", "show_queue"]
+__all__ = ["WAITING", "SchedulerView", "answer_sentence", "ask_view", "explain_pod", "print_answer", "read_view"]
+
+T = TypeVar("T")
+
+
+class SchedulerView(NamedTuple):
+    """What a running scheduler told of itself."""
+
+    status: Status
+    scheduler: dict[str, Any]  # does it lead, how many wait where
+    queue: list[dict[str, Any]]  # who waits, in its words
+
+    @property
+    def words(self) -> str:
+        """How it is, shortly."""
+        queued = ", ".join(
+            f"{count_text(number)} {place}" for place, number in self.scheduler["queue"].items() if number
+        )
+        return ("leading" if self.scheduler["leading"] else "standby") + (f" ({queued})" if queued else "")
+
 
 WAITING = (
     Column("pod", "POD"),
@@ -52,39 +73,75 @@ def _known_words() -> Iterator[None]:
         ) from error
 
 
-@_known_words()
-def show_queue(address: SchedulerAddress, kubeconfig: str | None, context: str | None, output: str) -> None:
-    """Print how the scheduler is, and who waits."""
-    status, queue = _ask(address, kubeconfig, context, "/fairway/v1/status", "/fairway/v1/queue")
-    pods = queue["pods"]
-    if is_structured(output):
-        emit(pods, WAITING, output, status | {"waiting": pods})
-        return
-    words = "leading" if status["leading"] else "standby"
-    waiting = ", ".join(f"{count_text(number)} {place}" for place, number in status["queue"].items() if number)
-    parts = [words, nodes_text(status["nodes"]), f"{pods_text(status['podsOnNodes'])} on nodes"]
-    say(" · ".join([*parts, waiting or "nobody waits"]))
-    if pods:
-        say()
-        emit(pods, WAITING, output)
+def ask_view(address: SchedulerAddress, kubeconfig: str | None, context: str | None, now: float) -> SchedulerView:
+    """How the scheduler is, what it counts, and who waits."""
+    paths = ("/fairway/v1/status", "/fairway/v1/queue", "/fairway/v1/view")
+    status, queue, view = _ask(address, kubeconfig, context, *paths)
+    return read_view(status, queue, view, now)
 
 
 @_known_words()
-def explain_pod(address: SchedulerAddress, pod: str, kubeconfig: str | None, context: str | None, output: str) -> int:
+def read_view(status: dict[str, Any], queue: dict[str, Any], view: dict[str, Any], now: float) -> SchedulerView:
+    """The answers as a status, like that of a cluster that is read directly."""
+    from fairway.explain.live_cluster import status_of
+    from fairway.model import Node, Pod, decode_object
+
+    def decoded(trees: list[dict[str, Any]], kind: type[T]) -> list[T]:
+        objects = (decode_object(json.dumps(tree).encode(), "the scheduler's answer") for tree in trees)
+        return [one for one in objects if isinstance(one, kind)]
+
+    nodes, waiting = decoded(view["nodes"], Node), decoded(view["waiting"], Pod)
+    found = status_of(nodes, view["used"], waiting, view["podsOnNodes"], now)
+    return SchedulerView(found, status, queue["pods"])
+
+
+@_known_words()
+def explain_pod(
+    address: SchedulerAddress,
+    pod: str,
+    kubeconfig: str | None,
+    context: str | None,
+    *,
+    node: str | None,
+    all_nodes: bool,
+    output: str,
+) -> int:
     """Print what the scheduler says about a pod."""
     name = pod if "/" in pod else f"default/{pod}"
-    (found,) = _ask(address, kubeconfig, context, f"/fairway/v1/why?pod={quote(name)}")
+    (found,) = _ask(address, kubeconfig, context, f"/fairway/v1/why?pod={quote(name)}&nodes=all")
+    return print_answer(found, node=node, all_nodes=all_nodes or output == "wide", output=output)
+
+
+@_known_words()
+def print_answer(found: dict[str, Any], *, node: str | None, all_nodes: bool, output: str) -> int:
+    """Print an answer about a pod; returns the exit code."""
+    from fairway.explain.explanation import COLUMNS
+
     fits = bool(found["node"] or found.get("feasible"))
+    rows = found.get("perNode", [])
+    if node is not None:
+        rows = [row for row in rows if row["node"] == node]
+        if not rows and not found["node"]:
+            raise CommandError(f"the scheduler knows no node {node}", "kubectl get nodes lists them", USAGE)
     if is_structured(output):
-        emit(found.get("refused", []), REFUSED, output, found)
+        emit(rows, COLUMNS, output, found | {"perNode": rows})
+        return 0 if fits else NO
+    if node is not None and rows:
+        row = rows[0]
+        does = "fits" if row["fits"] else "does not fit"
+        why = f" · {row['plugin']}: {', '.join(row['reasons'])}" if not row["fits"] else ""
+        say(f"{found['pod']} {does} on {node}{why}")
         return 0 if fits else NO
     say(answer_sentence(found))
     if found.get("refused"):
         say()
         emit(found["refused"], REFUSED, output)
-    if found.get("best"):
+    if found.get("best") and not all_nodes:
         say()
         emit(found["best"], BEST, output)
+    if all_nodes and rows:
+        say()
+        emit(rows, COLUMNS, output)
     return 0 if fits else NO
 
 

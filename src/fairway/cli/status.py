@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
+from fairway.cli.live_options import (
+    LiveCluster,
+    live_options,
+    refuse_live,
+    refuse_with_scheduler,
+    scheduler_options,
+)
 from fairway.cli.main import CommandError
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, plain_table, say, word
 from fairway.cli.run_options import at_option, run_option, tell_notes
@@ -106,15 +112,13 @@ def status(
     context = click.get_current_context()
     if watch is not None and live is None and scheduler is None:
         raise click.UsageError("--watch is for a live cluster: --live, --context NAME or --scheduler URL", context)
-    if scheduler is not None:
-        from fairway.cli.scheduler_api import show_queue
-
-        kubeconfig, name = live or (None, None)
-        _repeat(lambda: show_queue(scheduler, kubeconfig, name, output), watch)
-        return
-    refuse_live(live, run=run_path, at=at, plugins=plugins)
     if by_node + (label is not None) + plugins > 1:
         raise click.UsageError("--nodes, --by and --plugins exclude each other", context)
+    if scheduler is not None:
+        refuse_with_scheduler({"--run": run_path, "--at": at, "--plugins": plugins})
+        _repeat(lambda: _show_scheduler(scheduler, live, by_node, label, output), watch)
+        return
+    refuse_live(live, run=run_path, at=at, plugins=plugins)
     if live is not None:
         _repeat(lambda: _show_live(live, by_node, label, output), watch)
         return
@@ -161,6 +165,32 @@ def _repeat(show: Callable[[], None], seconds: float | None) -> None:
         sleep(seconds)
         if not sys.stdout.isatty():
             say()
+
+
+def _show_scheduler(
+    address: SchedulerAddress, live: LiveCluster | None, by_node: bool, label: str | None, output: str
+) -> None:
+    """As a live cluster, but in the scheduler's own numbers; and with its queue, pod by pod, if all is asked for."""
+    from time import time  # noqa: TID251 - how long pods have waited in a cluster that runs by the wall clock
+
+    from fairway.cli.scheduler_api import WAITING, ask_view
+
+    kubeconfig, context = live or (None, None)
+    view = ask_view(address, kubeconfig, context, time())
+    found = view.status
+    names = [one.resource for one in found.resources if one.resource != "pods"]
+    rows, columns = _table(found, by_node, label, names, exact=is_structured(output))
+    if is_structured(output):
+        document = {"scheduler": view.scheduler, "queue": view.queue, "time": found.at}
+        emit(rows, columns, output, document | _document(found, rows if by_node or label else None, label))
+        return
+    say("\n".join(_summary_lines(found, view.words)))
+    if by_node or label is not None:
+        say()
+        emit(rows, columns, output)
+    if output == "wide" and view.queue:
+        say()
+        emit(view.queue, WAITING, output)
 
 
 def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str) -> None:

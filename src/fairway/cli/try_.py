@@ -144,18 +144,17 @@ def try_command(
     answer = TryAnswer(verdicts, trial.manifests.num_nodes)
     rollouts = _play(trial, verdicts)
     rows = chosen_rows(answer.rows(), only, sort)
-    shown = folded_rows(rows) if output == "table" else rows
-    summary = _summary(answer, rollouts, not_counted)
-    is_long = len(rows) > SCREEN
-    if is_long and not is_structured(output):
-        say(f"{summary}\n")
-    if verdicts or not rollouts or is_structured(output):
-        emit(shown, COLUMNS, output, answer.document(rows) | _more(trial, rollouts))
-    if not is_structured(output):
-        if len(shown) < len(rows):
-            narrate(f"note: pods that fared alike are one row; -o wide has all {count_text(len(rows))}")
-        for line in answer.failure_lines() if only != "placed" else ():
-            say(line)
+    if is_structured(output):
+        emit(rows, COLUMNS, output, answer.document(rows) | _more(trial, rollouts))
+    else:
+        summary = _summary(answer, rollouts, not_counted)
+        is_long = len(rows) > SCREEN
+        if is_long:
+            say(f"{summary}\n")
+        if verdicts or not rollouts:
+            _print_table(rows, output)
+        if only != "placed":
+            say("".join(f"{line}\n" for line in answer.failure_lines()), nl=False)
         _print_rollouts(rollouts, answer.num_nodes)
         if not is_long:
             say(f"\n{summary}")
@@ -221,6 +220,15 @@ def _open(
     for note in notes:
         narrate(f"note: {note}")
     return trial, options
+
+
+def _print_table(rows: Sequence[dict[str, Any]], output: str) -> None:
+    from fairway.explain.try_answer import COLUMNS
+
+    shown = folded_rows(rows) if output == "table" else rows
+    emit(shown, COLUMNS, output)
+    if len(shown) < len(rows):
+        narrate(f"note: pods that fared alike are one row; -o wide has all {count_text(len(rows))}")
 
 
 def _summary(answer: TryAnswer, rollouts: Sequence[RolloutAnswer], not_counted: Sequence[NotCounted]) -> str:

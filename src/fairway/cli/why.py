@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 import click
 
 from fairway.cli.help_text import Command
-from fairway.cli.live_options import LiveCluster, live_options, refuse_live, scheduler_options
+from fairway.cli.live_options import (
+    LiveCluster,
+    live_options,
+    refuse_live,
+    refuse_with_scheduler,
+    scheduler_options,
+)
 from fairway.cli.output import emit, is_structured, narrate, output_option, say, word
 from fairway.cli.run_options import at_option, run_option
 from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
@@ -84,8 +90,12 @@ def why(
     if scheduler is not None:
         from fairway.cli.scheduler_api import explain_pod
 
+        refuse_with_scheduler(
+            {"--filename": files.names, "--cluster": cluster_files, "--config": config, "--seed": seed}
+            | {"--run": run_path, "--at": at, "--attempt": attempt}
+        )
         kubeconfig, context = live or (None, None)
-        return explain_pod(scheduler, pod_name, kubeconfig, context, output)
+        return explain_pod(scheduler, pod_name, kubeconfig, context, node=node_name, all_nodes=all_nodes, output=output)
     if run_path is not None and not files.names:
         from fairway.cli.run_why import explain_run
 

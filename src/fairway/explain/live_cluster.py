@@ -8,7 +8,7 @@ classes; writes nothing. Raises `LiveProblem` when the cluster can not be reache
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -26,7 +26,7 @@ from fairway.model import Loaded, Node, Pod, PriorityClass, Source, UserError, p
 from fairway.plugins.registry import REGISTRY
 from fairway.queue import DEFAULT_PROFILE, profile_name
 
-__all__ = ["live_objects", "live_status", "pod_trial"]
+__all__ = ["live_objects", "live_status", "pod_trial", "status_of"]
 
 COUNTED = re.compile(r"(\d+) ([^,]+?)(?=, \d+ |\.(?: |$))")
 """`2 Insufficient cpu` in kube-scheduler's sentence."""
@@ -98,19 +98,30 @@ def live_status(loaded: Sequence[Loaded], now: float) -> Status:
     """What is held, what is free and who waits, now."""
     objects = [one.object for one in loaded]
     pods = [one for one in objects if isinstance(one, Pod) and not one.is_finished]
+    nodes = [one for one in objects if isinstance(one, Node)]
     used: dict[str, dict[str, int]] = {}
     for pod in pods:
         if pod.spec.node_name:
             held = used.setdefault(pod.spec.node_name, {})
             for resource, amount in ({"pods": 1} | pod_requests(pod)).items():
                 held[resource] = held.get(resource, 0) + amount
-    nodes = [one for one in objects if isinstance(one, Node)]
+    waiting = [pod for pod in pods if not pod.spec.node_name]
+    return status_of(nodes, used, waiting, len(pods) - len(waiting), now)
+
+
+def status_of(
+    nodes: Sequence[Node],
+    used: Mapping[str, dict[str, int]],
+    waiting: Sequence[Pod],
+    num_running: int,
+    now: float,
+) -> Status:
+    """The same from what nodes hold: of the API server's pods, or as a running scheduler counts it."""
     resources = dict.fromkeys(["pods", "cpu", "memory"])
     resources |= dict.fromkeys(name for node in nodes for name in node.status.allocatable)
     resources |= dict.fromkeys(name for held in used.values() for name in held)
     loads = tuple(_node_load(node, used.get(node.metadata.name, {}), list(resources)) for node in nodes)
-    waiting = [pod for pod in pods if not pod.spec.node_name]
-    return Status(now, loads, load_sums(loads, list(resources)), _waiting(waiting, now), len(pods) - len(waiting))
+    return Status(now, loads, load_sums(loads, list(resources)), _waiting(waiting, now), num_running)
 
 
 def _node_load(node: Node, used: dict[str, int], resources: Sequence[str]) -> NodeLoad:

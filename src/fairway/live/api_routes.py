@@ -2,8 +2,8 @@
 
 In: a running `LiveScheduler`. Out: routes for `http_server`, which decides who may ask: `/fairway/v1/status` (is it
 leading, how much does it know, how many wait where), `/fairway/v1/queue` (who waits, since when, tried how often,
-refused by whom) and `/fairway/v1/why?pod=NAMESPACE/NAME` (what every plugin says about every node, now). JSON; nothing
-is ever changed by asking.
+refused by whom), `/fairway/v1/view` (what nodes have and hold, as it counts) and `/fairway/v1/why?pod=NAMESPACE/NAME`
+(what every plugin says about every node, now; each of them with `&nodes=all`). JSON; nothing is ever changed by asking.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fairway.cluster.held_pods import EndedHold, HeldPod
 from fairway.live.api.clock import rfc3339
 from fairway.live.service import LiveScheduler
 from fairway.live.serving.http_server import Routes
-from fairway.model import Pod
+from fairway.model import Node, NodeSpec, NodeStatus, ObjectMeta, Pod, PodStatus, pod_requests, to_builtins
 from fairway.queue import Place, QueuedPod, profile_name
 
 __all__ = ["api_routes"]
@@ -34,6 +34,9 @@ def api_routes(live: LiveScheduler) -> Routes:
     async def queue(_: web.Request) -> web.Response:
         return _json({"pods": _waiting(live)})
 
+    async def view(_: web.Request) -> web.Response:
+        return _json(_view(live))
+
     async def why(request: web.Request) -> web.Response:
         name = request.query.get("pod", "")
         pod = live.watch.reflectors[Pod].store.find(name)
@@ -41,11 +44,12 @@ def api_routes(live: LiveScheduler) -> Routes:
             return _json({"message": f"there is no pod {name!r}; give pod=NAMESPACE/NAME"}, 404)
         if profile_name(pod) not in live.scheduler.profiles:
             return _json({"message": f"pod {name} is for scheduler {profile_name(pod)}"}, 404)
-        return _json(_why(live, pod))
+        return _json(_why(live, pod, all_nodes=request.query.get("nodes") == "all"))
 
     return {
         ("GET", "/fairway/v1/status"): status,
         ("GET", "/fairway/v1/queue"): queue,
+        ("GET", "/fairway/v1/view"): view,
         ("GET", "/fairway/v1/why"): why,
     }
 
@@ -103,7 +107,46 @@ def _ended(ended: EndedHold) -> dict[str, Any]:
     return {"by": ended.plugin, "node": ended.node, **times, "reason": ended.reason}
 
 
-def _why(live: LiveScheduler, pod: Pod) -> dict[str, Any]:
+def _view(live: LiveScheduler) -> dict[str, Any]:
+    """What nodes have and hold, as the scheduler counts it, and who waits; of each object what that takes."""
+    cluster = live.cluster
+    used: dict[str, dict[str, int]] = {}
+    for placed in cluster.pods.by_uid.values():
+        held = used.setdefault(cluster.nodes.names[placed.row], {})
+        for resource, amount in ({"pods": 1} | pod_requests(placed.pod)).items():
+            held[resource] = held.get(resource, 0) + amount
+    nodes = [node for node in live.watch.reflectors[Node].store if isinstance(node, Node)]
+    pending = live.scheduler.queue.pending()
+    waiting = [*pending.in_flight, *pending.active, *pending.backoff, *pending.unschedulable, *pending.gated]
+    return {
+        "nodes": [to_builtins(_slim_node(node)) for node in nodes],
+        "used": used,
+        "waiting": [to_builtins(_slim_pod(live, queued.pod)) for queued in waiting],
+        "podsOnNodes": len(cluster.pods),
+    }
+
+
+def _slim_node(node: Node) -> Node:
+    status = NodeStatus(allocatable=node.status.allocatable, conditions=node.status.conditions)
+    return Node(
+        metadata=ObjectMeta(name=node.metadata.name, labels=node.metadata.labels),
+        spec=NodeSpec(unschedulable=node.spec.unschedulable),
+        status=status,
+    )
+
+
+def _slim_pod(live: LiveScheduler, pod: Pod) -> Pod:
+    """As the API server has it now: the condition says why it waits."""
+    current = live.watch.reflectors[Pod].store.find(pod.key)
+    known = current if isinstance(current, Pod) else pod
+    meta = known.metadata
+    return Pod(
+        metadata=ObjectMeta(name=meta.name, namespace=meta.namespace, creation_timestamp=meta.creation_timestamp),
+        status=PodStatus(conditions=known.status.conditions, nominated_node_name=known.status.nominated_node_name),
+    )
+
+
+def _why(live: LiveScheduler, pod: Pod, *, all_nodes: bool = False) -> dict[str, Any]:
     uid = pod.metadata.uid
     queued = live.scheduler.queue.find(uid)
     placed = live.cluster.pods.by_uid.get(uid)
@@ -137,6 +180,19 @@ def _why(live: LiveScheduler, pod: Pod) -> dict[str, Any]:
             for node in best
         ],
     }
+    if all_nodes:
+        refused = {node: (plugin, refusal) for plugin, refusal, names in found.rejected for node in names}
+        answer["perNode"] = [
+            {
+                "node": node,
+                "fits": node not in refused,
+                "total": found.totals.get(node),
+                "plugin": refused[node][0] if node in refused else None,
+                "reasons": list(refused[node][1].reasons) if node in refused else [],
+                "scores": [f"{plugin} {by_node[node]}" for plugin, by_node in found.scores.items() if node in by_node],
+            }
+            for node in sorted({*found.feasible, *refused}, key=lambda node: (-found.totals.get(node, -1), node))
+        ]
     return answer
 
 
