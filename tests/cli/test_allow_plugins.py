@@ -147,6 +147,33 @@ def test_nothing_in_the_current_folder_stands_in_for_an_installed_module(
     assert not stolen.exists()
 
 
+RUN = ("run", "--config", "DIR/config.yaml", "--kubeconfig", "DIR/none", "--secure-port", "0")
+
+
+def test_run_looks_for_plugins_where_the_others_do(place: Place) -> None:
+    refused = place.fairway(*RUN)
+    assert refused.returncode == 1
+    assert "--allow-plugins" in refused.stderr
+    assert not place.has_run
+    assert place.fairway(*RUN, "--allow-plugins").returncode == 4  # there is no such kubeconfig
+    assert place.has_run
+
+
+@pytest.mark.parametrize("command", [TRY, SIM, RUN], ids=["try", "sim", "run"])
+def test_nothing_beside_a_configuration_stands_in_for_the_standard_library(
+    place: Place, command: tuple[str, ...]
+) -> None:
+    stolen = place.there / "stolen"
+    for name in ("json", "queue", "statistics", "secrets", "colorsys"):
+        (place.there / f"{name}.py").write_text(f"open({str(stolen)!r}, 'w').close()\n")
+    plugin = place.there / "some_policy.py"
+    plugin.write_text("import json, queue, statistics, secrets, colorsys\n" + plugin.read_text())
+    for folder in (place.here, place.there):
+        place.fairway(*command, "--allow-plugins", folder=folder)
+        assert place.has_run
+        assert not stolen.exists()
+
+
 def test_hints_say_the_flag_again(place: Place) -> None:
     done = place.fairway(*SIM, "--allow-plugins")
     hints = [line for line in done.stderr.splitlines() if line.startswith("→ fairway sim")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from fairway.config import decode_configuration
 from fairway.model import (
     CSINode,
     CSINodeDriver,
@@ -20,6 +21,7 @@ from fairway.model import (
     VolumeNodeResources,
     default_object,
 )
+from fairway.plugins.registry import REGISTRY
 from fairway.sim.controllers import ControllerSettings
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.sim_scheduler import SchedulerSettings
@@ -184,6 +186,28 @@ def test_a_volume_that_is_never_made_gives_the_pod_back_after_ten_minutes() -> N
     failed = [(time, message) for time, _, reason, message in diary.events if reason == "BindingFailed"]
     assert [time for time, _ in failed] == [600]
     assert failed[0][1].startswith('running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded')
+
+
+def test_or_after_as_long_as_the_configuration_says() -> None:
+    patient = {"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 45}}
+    tree = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "default-scheduler", "pluginConfig": [patient]}],
+    }
+    diary = Diary()
+    plan = Plan(
+        nodes=[node("a")],
+        objects=[storage_class(provisioner=CSI), claim()],
+        arrivals=[Arrival(0, pod("db", claims="claim"))],
+        schedulers=[
+            SchedulerPlan("default-scheduler", decode_configuration(tree, "a test", REGISTRY), SchedulerSettings())
+        ],
+        controllers=ControllerSettings(provision_latency=100_000),
+        end=60,
+    )
+    Simulation(plan, diary).run()
+    assert [time for time, _, reason, _ in diary.events if reason == "BindingFailed"] == [45]
 
 
 def scratch() -> Volume:
