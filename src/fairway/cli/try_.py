@@ -147,17 +147,7 @@ def try_command(
     if is_structured(output):
         emit(rows, COLUMNS, output, answer.document(rows) | _more(trial, rollouts))
     else:
-        summary = _summary(answer, rollouts, not_counted)
-        is_long = len(rows) > SCREEN
-        if is_long:
-            say(f"{summary}\n")
-        if verdicts or not rollouts:
-            _print_table(rows, output)
-        if only != "placed":
-            say("".join(f"{line}\n" for line in answer.failure_lines()), nl=False)
-        _print_rollouts(rollouts, answer.num_nodes)
-        if not is_long:
-            say(f"\n{summary}")
+        _tell(answer, rollouts, not_counted, rows, output, is_explained=only != "placed")
         if (failed := answer.first_failure) is not None:
             narrate(f"→ fairway why {word(failed)} {trial_arguments(files, cluster_files, config, seed)}{moment}")
     if any(verdict.result == "error" for verdict in verdicts):
@@ -220,6 +210,29 @@ def _open(
     for note in notes:
         narrate(f"note: {note}")
     return trial, options
+
+
+def _tell(
+    answer: TryAnswer,
+    rollouts: Sequence[RolloutAnswer],
+    not_counted: Sequence[NotCounted],
+    rows: Sequence[dict[str, Any]],
+    output: str,
+    *,
+    is_explained: bool,
+) -> None:
+    """For people: the table, why pods fit nowhere, roll-outs, the summary; which comes first if the table is long."""
+    summary = _summary(answer, rollouts, not_counted)
+    is_long = len(rows) > SCREEN
+    if is_long:
+        say(f"{summary}\n")
+    if answer.verdicts or not rollouts:
+        _print_table(rows, output)
+    if is_explained:
+        say("".join(f"{line}\n" for line in answer.failure_lines()), nl=False)
+    _print_rollouts(rollouts, answer.num_nodes)
+    if not is_long:
+        say(f"\n{summary}")
 
 
 def _print_table(rows: Sequence[dict[str, Any]], output: str) -> None:
