@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from fairway.testing import check_plugin
+from fairway.cluster import Event, Verb
+from fairway.testing import Situation, check_plugin, node, pod
 from tests.golden.notebook import NOTEBOOK, code_cells, execute
 from tests.golden.transcript import FILES, ROOT, Step, is_shown, run, scratch, shown_steps, steps
 
@@ -44,6 +45,22 @@ def test_readme_shows_the_example_plugin_and_its_configuration() -> None:
 def test_the_example_plugin_keeps_its_word() -> None:
     found = runpy.run_path(str(ROOT / "examples" / "plugins" / "prefer_green.py"))
     check_plugin(found["PreferGreen"])
+
+
+def test_the_example_with_arguments_keeps_its_word_too() -> None:
+    found = runpy.run_path(str(ROOT / "examples" / "plugins" / "licences.py"))
+    seated = [pod(name, annotations={"example.com/licences": seats}) for name, seats in (("a", "2"), ("b", "x"))]
+    there = pod("there", node="n1", annotations={"example.com/licences": "3"})
+    mine = Situation([node("n1", cpu=4), node("n2", cpu=4), there], seated, [Event(Verb.DELETED, there)])
+    check_plugin(found["Licences"], args={"seatsPerNode": 4}, examples=[mine])
+    check_plugin(found["Licences"], args={"seatsPerNode": 4}, examples=5)
+
+
+def test_the_page_about_plugins_shows_what_the_example_prints() -> None:
+    page = (ROOT / "docs" / "plugins.md").read_text()
+    (step,) = (step for step in shown_steps(page) if "licences.yaml" in step.command)
+    printed = run(step.command)
+    assert is_shown(step.printed, printed), printed
 
 
 def test_the_demo_is_what_make_demo_runs() -> None:

@@ -58,7 +58,7 @@ class KnownClasses:
             and meta.owner_references == before.owner_references
             and meta.namespace == before.namespace
             and not _has_resources(pod.status)
-            and self._annotations.of(pod) == known.annotations
+            and (meta.annotations is before.annotations or self._annotations.of(pod) == known.annotations)
         ):
             self._num_vain = 0
             return known.pod_class()

@@ -138,7 +138,9 @@ class Profile:
 
     def classify(self, pod: Pod) -> PodClass:
         """The class under which this profile remembers the pod."""
-        extra = tuple((plugin.name, plugin.class_key(pod)) for plugin in self._dividers) if self._dividers else ()
+        if not self._dividers:
+            return self.cluster.classify(pod, apart=self._apart)
+        extra = tuple((plugin.name, plugin.class_key(pod)) for plugin in self._dividers)
         return self.cluster.classify(pod, apart=self._apart, extra=extra)
 
     def answers(self, pod_class: PodClass, lazily: bool = False) -> Answers:
