@@ -203,6 +203,8 @@ class Profile:
 
     def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Stop | Hold | None:
         """May the pod be bound now? A refusal undoes the reservation; waits keep it."""
+        if not self.permits:
+            return None
         waits: dict[str, float] = {}
         for plugin in self.permits:
             answer = _answer(plugin.permit, pod, pod_class, row)
