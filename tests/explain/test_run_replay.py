@@ -193,15 +193,15 @@ def test_a_decision_that_was_otherwise_is_told_with_the_reason_and_leads_to_no_o
             "SELECT decision_id, pod FROM decisions WHERE outcome = 'unschedulable' AND pod LIKE '%huge%' LIMIT 1"
         )
     number = refused["decision_id"]
-    changed(path, f"UPDATE decisions SET outcome = 'scheduled', node = 'n-9' WHERE decision_id = {number}")
+    changed(path, f"UPDATE decisions SET outcome = 'scheduled', node = 'n-0' WHERE decision_id = {number}")
     again = replayed(path)
     assert [one.recorded["decision_id"] for one in again.unlike] == [number]
     assert again.counts["same"] == again.num_decisions - 1
     assert str(again).splitlines()[1] == f"not the same: 1 of {again.num_decisions} decisions"
     assert again.unlike[0].sentence().startswith(f"{refused['pod']}, attempt 1 at ")
-    assert "it went to n-9, now it " in again.unlike[0].sentence()
+    assert "it went to n-0, now it " in again.unlike[0].sentence()
     (told,) = again.document()["unlike"]
-    assert (told["decision"], told["recorded"]) == (number, "went to n-9")
+    assert (told["decision"], told["recorded"]) == (number, "went to n-0")
 
 
 def test_another_configuration_shows_in_the_scores(tmp_path: Path) -> None:
