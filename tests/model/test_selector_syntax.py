@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 from fairway.model import (
     EVERYTHING,
     LabelSelector,
-    Node,
-    NodeSpec,
-    ObjectMeta,
-    Pod,
-    PodSpec,
-    PodStatus,
     compile_selector,
-    parse_field_selector,
     parse_label_selector,
 )
 
@@ -81,50 +74,3 @@ def test_any_text_is_a_selector_or_a_value_error(text: str) -> None:
     except ValueError:
         return
     assert selector.matches({"a": "1"}) in (True, False)
-
-
-POD = Pod(
-    metadata=ObjectMeta(name="web-0", namespace="shop"),
-    spec=PodSpec(node_name="n1", scheduler_name="default-scheduler"),
-    status=PodStatus(phase="Running"),
-)
-NODE = Node(metadata=ObjectMeta(name="n1"), spec=NodeSpec(unschedulable=True))
-
-FIELDS = {
-    "blank": ("", True, True),
-    "name": ("metadata.name=web-0", True, False),
-    "not the name": ("metadata.name!=web-0", False, True),
-    "namespace": ("metadata.namespace==shop", True, False),
-    "node": ("spec.nodeName=n1", True, False),
-    "no node": ("spec.nodeName=", False, True),
-    "phase": ("status.phase!=Running,metadata.namespace=shop", False, False),
-    "scheduler": ("spec.schedulerName=default-scheduler", True, False),
-    "cordoned": ("spec.unschedulable=true", False, True),
-    "escaped": (r"metadata.name=a\,b\=c\\", False, False),
-}
-
-
-@pytest.mark.parametrize(("text", "pod", "node"), FIELDS.values(), ids=FIELDS)
-def test_field_selectors(text: str, pod: bool, node: bool) -> None:
-    selector = parse_field_selector(text)
-    assert (selector.matches(POD), selector.matches(NODE)) == (pod, node)
-
-
-def test_escapes_are_taken_off() -> None:
-    (condition,) = parse_field_selector(r"metadata.name=a\,b\=c\\").conditions
-    assert condition.value == "a,b=c\\"
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("metadata.name", "is not field=value"),
-        ("spec.color=red", "unknown field 'spec.color'; known are metadata.name"),
-        ("metadata.name=a=b", "write '=' in a value"),
-        ("metadata.name=a\\", "may follow"),
-        (r"metadata.name=a\n", "may follow"),
-    ],
-)
-def test_bad_field_selectors(text: str, problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        parse_field_selector(text)

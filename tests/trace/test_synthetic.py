@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fairway.model import DecodeError, ObjectMeta, PriorityClass, encode_json, pod_requests
-from fairway.trace import NodeGroup, NodeTaint, Racks, Workload, decode_synthetic, make_nodes, synthetic
-from fairway.trace.synthetic_spec import spec_problems
+from fairway.scenario.fields import Problem, ScenarioError, decode_struct
+from fairway.trace import NodeGroup, NodeTaint, Racks, SyntheticSpec, Workload, make_nodes, spec_problems, synthetic
 
 CLASSES: list[dict[str, Any]] = [
     {"name": "web", "weight": 3, "cpu": "500m", "memory": "1Gi"},
@@ -26,9 +26,20 @@ CLASSES: list[dict[str, Any]] = [
 ]
 
 
+def decode(tree: dict[str, Any], field: str = "") -> SyntheticSpec:
+    """As a scenario is decoded."""
+    problems: list[Problem] = []
+    spec = decode_struct(tree, SyntheticSpec, field, problems)
+    if spec is not None:
+        problems += [Problem(*problem) for problem in spec_problems(spec, field)]
+    if spec is None or problems:
+        raise ScenarioError("day.yaml", problems)
+    return spec
+
+
 def make(arrivals: dict[str, Any], classes: list[dict[str, Any]] | None = None, seed: int = 1, **spec: Any) -> Workload:
     tree = {"arrivals": arrivals, "classes": CLASSES if classes is None else classes} | spec
-    return synthetic(decode_synthetic(tree), seed)
+    return synthetic(decode(tree), seed)
 
 
 def times(load: Workload) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -185,7 +196,7 @@ def test_templates_and_priorities() -> None:
         "template": template,
         "failProbability": 0.5,
     }
-    spec = decode_synthetic({"arrivals": {"pattern": "even", "count": 1, "rate": 1}, "classes": [one]})
+    spec = decode({"arrivals": {"pattern": "even", "count": 1, "rate": 1}, "classes": [one]})
     with pytest.raises(
         DecodeError, match=r"^classes\[0\]\.template\.spec\.priorityClassName: there is no PriorityClass"
     ):
@@ -217,7 +228,7 @@ def test_pods_are_made_while_they_are_asked_for() -> None:
 WRONG: list[Any] = [
     ({"pattern": "even", "count": 1}, {}, "arrivals", "must give two of count, over and rate"),
     ({"pattern": "never"}, {}, "arrivals.pattern", "never"),
-    ({"pattern": "even", "rate": 1, "count": -1}, {}, "arrivals.count", "at least 0"),
+    ({"pattern": "even", "rate": 1, "count": -1}, {}, "arrivals.count", "from 0 to 100000000"),
     ({"pattern": "even", "rate": 1, "count": 99_999_999_999}, {}, "arrivals.count", "100000000"),
     ({"pattern": "even", "rate": 1e6, "over": "1d"}, {}, "arrivals", "8.64e+10 arrivals; allowed: at most 100000000"),
     ({"pattern": "even", "rate": 0, "count": 1}, {}, "arrivals.rate", "0"),
@@ -239,7 +250,7 @@ WRONG: list[Any] = [
     (None, {"weight": -1}, "classes[0].weight", "not negative"),
     (None, {"name": "A B"}, "classes[0].name", "'A B'"),
     (None, {"labels": {"a": "b c"}}, "classes[0].labels['a']", "'b c'"),
-    (None, {"cpus": 1}, "classes[0]", "unknown field `cpus`"),
+    (None, {"cpus": 1}, "classes[0].cpus", "unknown field; did you mean cpu?"),
     (None, {"template": {"spec": {"priority": "x"}}}, "classes[0].template.spec.priority", "expected an integer"),
     (
         None,
@@ -261,17 +272,17 @@ WRONG: list[Any] = [
 )
 def test_wrong_specs_name_the_field(arrivals: Any, change: dict[str, Any], field: str, problem: str) -> None:
     tree = {"arrivals": arrivals or {"pattern": "even", "count": 1, "rate": 1}, "classes": [{"name": "a"} | change]}
-    with pytest.raises(DecodeError) as caught:
-        decode_synthetic(tree, source="day.yaml", field="spec.workload.synthetic")
+    with pytest.raises(ScenarioError) as caught:
+        decode(tree, "spec.workload.synthetic")
     assert str(caught.value).startswith(f"day.yaml: spec.workload.synthetic.{field}: ")
     assert problem in str(caught.value)
 
 
 def test_a_sound_spec_has_no_problems_and_two_classes_need_two_names() -> None:
     tree = {"arrivals": {"pattern": "even", "count": 1, "rate": 1}, "classes": CLASSES}
-    assert list(spec_problems(decode_synthetic(tree))) == []
-    with pytest.raises(DecodeError, match=r"classes\[1\]\.name: 'web' is the name of classes\[0\] already"):
-        decode_synthetic(tree | {"classes": [CLASSES[0], CLASSES[0]]})
+    assert list(spec_problems(decode(tree))) == []
+    with pytest.raises(ScenarioError, match=r"classes\[1\]\.name: 'web' is the name of classes\[0\] already"):
+        decode(tree | {"classes": [CLASSES[0], CLASSES[0]]})
 
 
 def test_nodes_by_the_group() -> None:

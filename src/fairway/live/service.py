@@ -2,8 +2,8 @@
 
 In: a connection, a configuration, and what belongs to a process (metrics, an election, a recorder). Out: scheduled
 pods. The story is `run`: watch everything, wait until all of it is there, become the leader, decide in slices of a few
-milliseconds between which events come in and requests go out, and on the way out finish what was begun. `cli/run.py`
-is the caller; one asyncio loop, no threads.
+milliseconds between which events come in and requests go out, and on the way out finish what was begun. `process`
+is the caller. All of it is one asyncio loop; elections and served requests have threads of their own, with theirs.
 """
 
 from __future__ import annotations

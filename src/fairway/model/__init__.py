@@ -114,7 +114,6 @@ from fairway.model.selector import (
     selector_from_labels,
 )
 from fairway.model.selector_syntax import (
-    parse_field_selector,
     parse_label_selector,
 )
 from fairway.model.storage import (
@@ -316,7 +315,6 @@ __all__ = [
     "load_yaml",
     "normalized_image_name",
     "object_name",
-    "parse_field_selector",
     "parse_label_selector",
     "parse_quantity",
     "pod_from_template",

@@ -1,58 +1,20 @@
-"""Selectors as people type them: `-l 'app=web,tier in (a,b),!canary'`, `--field-selector status.phase=Pending`.
+"""Label selectors as people type them: `app=web,tier in (a,b),!canary`.
 
-In: the text of a command-line option. Out: a `Selector` over labels, or a `FieldSelector` over objects; a
-`ValueError` that says what was found and what was expected. The grammar is that of `kubectl`
-(apimachinery's `labels` and `fields`, v0.36.4). Called by `cli/` and `web/`.
+In: text. Out: a `Selector` over labels; a `ValueError` that says what was found and what was expected. The grammar is
+that of `kubectl -l` (apimachinery's `labels`, v0.36.4). Called by `testing.notation`, for the builders of tests.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-import msgspec
-
-from fairway.model.node import Node
-from fairway.model.pod import Pod
 from fairway.model.selector import NODE_OPERATORS, Requirement, Selector, check_requirement
-from fairway.model.storage import PersistentVolumeClaim
-from fairway.model.workload import Namespace
 
-__all__ = ["FieldCondition", "FieldSelector", "parse_field_selector", "parse_label_selector"]
+__all__ = ["parse_label_selector"]
 
 TOKEN = re.compile(r"\s*(?:(?P<symbol>==|!=|[=!(),<>])|(?P<word>[^\s=!(),<>]+))")
 WORD_OPERATORS = {"in": "In", "notin": "NotIn"}
 SYMBOL_OPERATORS = {"=": "In", "==": "In", "!=": "NotIn", ">": "Gt", "<": "Lt"}
-
-FieldHolder = Pod | Node | PersistentVolumeClaim | Namespace
-FIELDS: dict[str, Callable[[FieldHolder], str]] = {
-    "metadata.name": lambda thing: thing.metadata.name,
-    "metadata.namespace": lambda thing: thing.metadata.namespace,
-    "spec.nodeName": lambda thing: thing.spec.node_name if isinstance(thing, Pod) else "",
-    "spec.schedulerName": lambda thing: thing.spec.scheduler_name if isinstance(thing, Pod) else "",
-    "spec.restartPolicy": lambda thing: thing.spec.restart_policy if isinstance(thing, Pod) else "",
-    "spec.unschedulable": lambda thing: str(isinstance(thing, Node) and thing.spec.unschedulable).lower(),
-    "status.phase": lambda thing: "" if isinstance(thing, Node) else thing.status.phase,
-    "status.nominatedNodeName": lambda thing: thing.status.nominated_node_name if isinstance(thing, Pod) else "",
-}
-
-
-class FieldCondition(msgspec.Struct, frozen=True, gc=False):
-    """One field that must (or must not) have a value."""
-
-    field: str
-    value: str
-    is_equal: bool = True
-
-
-class FieldSelector(msgspec.Struct, frozen=True, gc=False):
-    """All conditions must hold; none at all selects everything."""
-
-    conditions: tuple[FieldCondition, ...] = ()
-
-    def matches(self, thing: FieldHolder) -> bool:
-        """Whether the object is selected. A field its kind does not have reads as ""."""
-        return all((FIELDS[one.field](thing) == one.value) == one.is_equal for one in self.conditions)
 
 
 def parse_label_selector(text: str) -> Selector:
@@ -133,22 +95,3 @@ def _values(tokens: _Tokens) -> tuple[str, ...]:
         values.add("" if tokens.next in (",", ")") else tokens.take_word("a value, ',' or ')'"))
         if tokens.take(",", ")", expected="',' or ')'") == ")":
             return tuple(sorted(values))
-
-
-def parse_field_selector(text: str) -> FieldSelector:
-    r"""Read `metadata.name=web-0,status.phase!=Running`; a comma, = or \ in a value is written with a \ before it."""
-    if not re.fullmatch(r"(?:\\[\\,=]|[^\\])*", text, re.DOTALL):
-        raise ValueError(f"field selector {text!r}: only '\\\\', ',' and '=' may follow a '\\'")
-    conditions: list[FieldCondition] = []
-    for term in re.findall(r"(?:\\.|[^,\\])+", text, re.DOTALL):
-        found = re.fullmatch(r"\s*(.*?)(!=|==|=)(.*)", term, re.DOTALL)
-        if found is None:
-            raise ValueError(f"field selector {text!r}: {term!r} is not field=value, field==value or field!=value")
-        field, operator, value = found.groups()
-        if field not in FIELDS:
-            raise ValueError(f"field selector {text!r}: unknown field {field!r}; known are {', '.join(FIELDS)}")
-        if re.search(r"(?<!\\)(\\\\)*=", value):
-            raise ValueError(f"field selector {text!r}: write '=' in a value as '\\='")
-        value = re.sub(r"\\(.)", r"\1", value)
-        conditions.append(FieldCondition(field, value, operator != "!="))
-    return FieldSelector(tuple(conditions))

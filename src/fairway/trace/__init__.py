@@ -30,7 +30,7 @@ from fairway.trace.openb import OpenbOptions, read_openb
 from fairway.trace.snapshot import read_snapshot
 from fairway.trace.swf import SwfOptions, read_swf
 from fairway.trace.synthetic import synthetic
-from fairway.trace.synthetic_spec import SyntheticClass, SyntheticSpec, decode_synthetic, spec_problems
+from fairway.trace.synthetic_spec import SyntheticClass, SyntheticSpec, spec_problems
 from fairway.trace.topology import RACK, SERVER, assign_racks
 from fairway.trace.workload import Arrival, Arrivals, Workload, combine
 
@@ -72,7 +72,6 @@ __all__ = [
     "assign_racks",
     "check_annotations",
     "combine",
-    "decode_synthetic",
     "group_problems",
     "make_nodes",
     "parse_seconds",

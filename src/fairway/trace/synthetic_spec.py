@@ -1,8 +1,8 @@
 """What a synthetic workload is made of, as a scenario file has it.
 
-In: the mapping under `synthetic:`. Out: a `SyntheticSpec`, or everything that is wrong with it, each by the path of its
-field. A spec is arrivals (when), and classes of pods with weights (what): sizes, durations, gangs, users, and a pod
-template for everything else. Called by `synthetic` and by scenarios.
+The mapping under `synthetic:` is decoded into a `SyntheticSpec` as all of a scenario is; `spec_problems` says what is
+wrong with it besides, each by the path of its field. A spec is arrivals (when), and classes of pods with weights
+(what): sizes, durations, gangs, users, and a pod template for everything else. Called by `synthetic` and by scenarios.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ __all__ = [
     "STEPS",
     "SyntheticClass",
     "SyntheticSpec",
-    "decode_synthetic",
     "read_of",
     "spec_problems",
     "template_pod",
@@ -113,18 +112,6 @@ STEPS: Final[Mapping[str, float]] = {"cpu": 1.0, "memory": float(2**20), "durati
 def read_of(name: str) -> Read:
     """How values of a field or resource are read."""
     return READS.get(name, _whole)
-
-
-def decode_synthetic(tree: Mapping[str, Any], source: str = "", field: str = "") -> SyntheticSpec:
-    """A spec from parsed JSON or YAML; `DecodeError` names the first field that is wrong."""
-    try:
-        spec = msgspec.convert(tree, SyntheticSpec)
-    except msgspec.ValidationError as error:
-        problem, path = explain(tree, SyntheticSpec, error)
-        raise DecodeError(problem, source=source, field=".".join(filter(None, (field, path)))) from error
-    for path, problem in spec_problems(spec, field):
-        raise DecodeError(problem, source=source, field=path)
-    return spec
 
 
 def spec_problems(spec: SyntheticSpec, field: str = "") -> Iterator[Problem]:

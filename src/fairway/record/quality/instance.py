@@ -1,6 +1,6 @@
 """A placement problem: so many pods, so many nodes, who may go where.
 
-In: arrays, or a run and a time. Out: an `Instance` for `quality` to solve exactly, and what a placement of it is worth.
+In: arrays, or a run and a time. Out: an `Instance` for `optimum` to solve exactly, and what a placement of it is worth.
 Taken from a run, the room for pods is a resource like any other, the last column.
 """
 

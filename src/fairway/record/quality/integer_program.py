@@ -1,6 +1,6 @@
 """An integer program, row by row, and HiGHS, which solves it.
 
-In: variables with bounds and costs, rows with bounds. Out: a `Solution`. Used by `quality` alone; HiGHS comes with the
+In: variables with bounds and costs, rows with bounds. Out: a `Solution`. Used by `optimum` alone; HiGHS comes with the
 extra `quality` and is imported here, when it is needed.
 """
 
