@@ -23,7 +23,7 @@ LIST_KIND: Final = re.compile(rb"^kind:[ \t]*[\"']?List[\"']?[ \t]*\r?$", re.MUL
 ITEMS: Final = re.compile(rb"^items:[ \t]*\r?\n", re.MULTILINE)
 DASH: Final = re.compile(rb"^( *)-(?=[ \t\r\n])", re.MULTILINE)
 KIND: Final = re.compile(rb"^kind:", re.MULTILINE)
-EMPTY: Final = re.compile(rb"\s*(?:#.*\s*)*")
+EMPTY: Final = re.compile(rb"\s*(?:#[^\n]*(?:\n\s*|\Z))*")  # each comment whole: a banner of # has one reading only
 BLANK_LINES: Final = re.compile(rb"(?:[ \t]*\r?\n)*")
 SHARED: Final = re.compile(rb"^[^#\n]*?[:-][ \t]+[&*]\w", re.MULTILINE)  # an anchor or alias: items may share values
 TOP_LEVEL: Final = re.compile(rb"^[^ \t\r\n#-]", re.MULTILINE)
