@@ -7,11 +7,10 @@ for, every node, the nodes of each value of a label, or what each plugin took. C
 
 from __future__ import annotations
 
-import difflib
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,13 +22,13 @@ from fairway.cli.live_options import (
     refuse_with_scheduler,
     scheduler_options,
 )
-from fairway.cli.main import CommandError
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, plain_table, say, word
+from fairway.cli.output import emit, is_structured, narrate, output_option, say, word
 from fairway.cli.run_options import at_option, run_option, tell_notes
-from fairway.words import amount_text, count_text, length_text, nodes_text, pods_text, time_text
+from fairway.cli.status_table import status_document, status_table, summary_lines
+from fairway.words import time_text
 
 if TYPE_CHECKING:
-    from fairway.explain.run_status import NodeLoad, ResourceLoad, Status
+    from fairway.explain.run_status import Status
     from fairway.live.scheduler_client import SchedulerAddress
     from fairway.record import Run
 
@@ -50,23 +49,6 @@ on. Only ready nodes count towards what there is; FREE ON ONE NODE is the larges
 pod counts once, for the reason that refused most nodes at its last attempt. --plugins needs a run that was recorded
 with --plugin-times; a plugin's time does not include that of others that it asks.
 """
-
-RESOURCE_COLUMNS = (
-    Column("resource", "RESOURCE"),
-    Column("used", "USED", right=True),
-    Column("free", "FREE", right=True),
-    Column("of", "OF", right=True),
-    Column("utilisation", "UTILISATION", right=True),
-    Column("mostFree", "FREE ON ONE NODE", right=True),
-)
-NAMED = 12
-WITHOUT = "(without)"  # in place of a label's value
-WAITING_COLUMNS = (
-    Column("pods", "PODS", right=True),
-    Column("reason", "REASON"),
-    Column("longest", "LONGEST", right=True),
-    Column("pod", "POD"),
-)
 
 
 @click.command(
@@ -136,14 +118,14 @@ def status(
         found = read_status(run, check_time(run, at))
         resources = [one for one in run.resources if _is_there(one, found)]
         when = time_text(found.at) + (f" of {time_text(run.end_seconds)}" if found.at != run.end_seconds else "")
-    rows, columns = _table(found, by_node, label, resources, exact=is_structured(output))
+    rows, columns = status_table(found, by_node, label, resources, exact=is_structured(output))
     if is_structured(output):
-        document = {"run": run_path, "atSeconds": found.at} | _document(
+        document = {"run": run_path, "atSeconds": found.at} | status_document(
             found, rows if by_node or label else None, label
         )
         emit(rows, columns, output, document)
         return
-    say("\n".join(_summary_lines(found, when)))
+    say("\n".join(summary_lines(found, when)))
     if by_node or label is not None:
         say()
         emit(rows, columns, output)
@@ -179,12 +161,12 @@ def _show_scheduler(
     view = ask_view(address, kubeconfig, context, time())
     found = view.status
     names = [one.resource for one in found.resources if one.resource != "pods"]
-    rows, columns = _table(found, by_node, label, names, exact=is_structured(output))
+    rows, columns = status_table(found, by_node, label, names, exact=is_structured(output))
     if is_structured(output):
         document = {"scheduler": view.scheduler, "queue": view.queue, "time": found.at}
-        emit(rows, columns, output, document | _document(found, rows if by_node or label else None, label))
+        emit(rows, columns, output, document | status_document(found, rows if by_node or label else None, label))
         return
-    say("\n".join(_summary_lines(found, view.words)))
+    say("\n".join(summary_lines(found, view.words)))
     if by_node or label is not None:
         say()
         emit(rows, columns, output)
@@ -201,14 +183,14 @@ def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str)
 
     found = live_status(live_errors(live_objects(*live, narrate)), time())
     names = [one.resource for one in found.resources if one.resource != "pods"]
-    rows, columns = _table(found, by_node, label, names, exact=is_structured(output))
+    rows, columns = status_table(found, by_node, label, names, exact=is_structured(output))
     if is_structured(output):
-        document = {"context": live.context, "time": found.at} | _document(
+        document = {"context": live.context, "time": found.at} | status_document(
             found, rows if by_node or label else None, label
         )
         emit(rows, columns, output, document)
         return
-    say("\n".join(_summary_lines(found, live.context or "now")))
+    say("\n".join(summary_lines(found, live.context or "now")))
     if by_node or label is not None:
         say()
         emit(rows, columns, output)
@@ -238,123 +220,3 @@ def _show_plugins(run: Run, at: float, output: str) -> None:
 
 def _is_there(resource: str, found: Status) -> bool:
     return any(one.allocatable[resource] for one in found.nodes)
-
-
-def _summary_lines(found: Status, when: str) -> list[str]:
-    ready = sum(one.is_ready for one in found.nodes)
-    cordoned = sum(one.is_unschedulable for one in found.nodes)
-    parts = [when]
-    parts.append(nodes_text(len(found.nodes)))
-    parts += [f"{count_text(len(found.nodes) - ready)} not ready"] if ready < len(found.nodes) else []
-    parts += [f"{count_text(cordoned)} cordoned"] if cordoned else []
-    parts += [f"{pods_text(found.num_running)} on nodes", f"{count_text(found.num_waiting)} waiting"]
-    lines = [" · ".join(parts)]
-    if found.resources:
-        lines += ["", *_indented([_resource_row(one) for one in found.resources], RESOURCE_COLUMNS)]
-    if found.waiting:
-        rows = [
-            {"pods": one.num_pods, "reason": one.reason, "longest": length_text(one.longest), "pod": one.pod}
-            for one in found.waiting
-        ]
-        lines += ["", *_indented(rows, WAITING_COLUMNS)]
-    return lines
-
-
-def _resource_row(one: ResourceLoad) -> dict[str, Any]:
-    name = one.resource
-    return {
-        "resource": name,
-        "used": amount_text(name, one.used),
-        "free": amount_text(name, one.free),
-        "of": amount_text(name, one.allocatable),
-        "utilisation": _percent(one.utilisation),
-        "mostFree": amount_text(name, one.most_free),
-    }
-
-
-def _table(
-    found: Status, by_node: bool, label: str | None, resources: Sequence[str], *, exact: bool
-) -> tuple[list[dict[str, Any]], list[Column]]:
-    """Rows of nodes, of groups of nodes, or, if neither is wanted, of resources."""
-    keys = ("", "allocatable_") if exact else ("",)
-    amounts = [Column(f"{key}{name}", name.upper(), right=True) for name in ("pods", *resources) for key in keys]
-    if label is not None:
-        groups = found.groups(label)
-        if set(groups) == {None}:
-            raise _no_label(label, found)
-        rows = [
-            {
-                label: value if exact or value is not None else WITHOUT,
-                "nodes": len(some),
-                "ready": sum(one.is_ready for one in some),
-            }
-            | _amounts(some, resources, exact)
-            for value, some in groups.items()
-        ]
-        first = [Column(label, label), Column("nodes", "NODES", right=True), Column("ready", "READY", right=True)]
-        return rows, [*first, *amounts]
-    if by_node:
-        rows = [
-            {"node": one.node.metadata.name, "state": one.state} | _amounts([one], resources, exact)
-            for one in found.nodes
-        ]
-        return rows, [Column("node", "NODE"), Column("state", "STATE"), *amounts]
-    return [_resource_document(one) for one in found.resources], list(RESOURCE_COLUMNS)
-
-
-def _no_label(label: str, found: Status) -> CommandError:
-    known = sorted({key for one in found.nodes for key in one.node.metadata.labels})
-    near = difflib.get_close_matches(label, known, 3, 0.75) or [key for key in known if label in key]
-    hint = f"did you mean {', '.join(near)}?" if near else f"there are: {', '.join(known[:NAMED]) or 'none'}"
-    return CommandError(f"--by {label}: no node has that label", hint)
-
-
-def _amounts(nodes: Sequence[NodeLoad], resources: Sequence[str], exact: bool) -> dict[str, Any]:
-    """What these nodes hold of what they have; numbers for programs, 6 of 8 (75%) for people."""
-    cells: dict[str, Any] = {}
-    for name in ("pods", *resources):
-        used, there = sum(one.used[name] for one in nodes), sum(one.allocatable[name] for one in nodes)
-        if exact:
-            cells[name] = used
-            cells[f"allocatable_{name}"] = there
-        else:
-            share = f" ({_percent(used / there)})" if there and name != "pods" else ""
-            cells[name] = f"{amount_text(name, used)} of {amount_text(name, there)}{share}"
-    return cells
-
-
-def _resource_document(one: ResourceLoad) -> dict[str, Any]:
-    return {
-        "resource": one.resource,
-        "used": one.used,
-        "free": one.free,
-        "of": one.allocatable,
-        "utilisation": one.utilisation,
-        "mostFree": one.most_free,
-    }
-
-
-def _document(found: Status, rows: list[dict[str, Any]] | None, label: str | None) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "nodes": len(found.nodes),
-        "ready": sum(one.is_ready for one in found.nodes),
-        "cordoned": sum(one.is_unschedulable for one in found.nodes),
-        "podsOnNodes": found.num_running,
-        "podsWaiting": found.num_waiting,
-        "resources": [_resource_document(one) for one in found.resources],
-        "waiting": [
-            {"reason": one.reason, "pods": one.num_pods, "longestSeconds": one.longest, "pod": one.pod}
-            for one in found.waiting
-        ],
-    }
-    if rows is not None:
-        document["perNode" if label is None else "perLabel"] = rows
-    return document
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.0%}"
-
-
-def _indented(rows: Sequence[dict[str, Any]], columns: Sequence[Column]) -> list[str]:
-    return [f"  {line}" for line in plain_table(rows, columns).splitlines()]
