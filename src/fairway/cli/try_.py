@@ -131,7 +131,9 @@ def try_command(
     if copies is not None:
         from fairway.cli.copies import print_copies
 
-        return print_copies(trial, copies, output)
+        code = print_copies(trial, copies, output)
+        _tell_not_counted(trial)
+        return code or (NOT_COUNTED if trial.manifests.not_counted else 0)
     from fairway.explain.try_answer import COLUMNS, TryAnswer
 
     queue = trial.queue()
@@ -146,6 +148,8 @@ def try_command(
     rows = chosen_rows(answer.rows(), only, sort)
     if is_structured(output):
         emit(rows, COLUMNS, output, answer.document(rows) | _more(trial, rollouts))
+        if output in ("csv", "name"):  # which have no place for it
+            _tell_not_counted(trial)
     else:
         _tell(answer, rollouts, not_counted, rows, output, is_explained=only != "placed")
         if (failed := answer.first_failure) is not None:
@@ -155,6 +159,11 @@ def try_command(
     if not answer.fits or not all(one.is_complete for one in rollouts):
         return NO
     return NOT_COUNTED if not_counted else 0
+
+
+def _tell_not_counted(trial: Trial) -> None:
+    for one in trial.manifests.not_counted:
+        narrate(f"not counted: {one.title} ({one.reason})")
 
 
 def _play(trial: Trial, verdicts: Sequence[Verdict]) -> list[RolloutAnswer]:

@@ -161,6 +161,13 @@ def test_alone_it_is_no_error_either(folder: Folder) -> None:
     assert "0 of 0 pods get a node\nnot counted: Reactor lab/r" in printed.out
 
 
+@pytest.mark.parametrize("options", [("-o", "csv"), ("-o", "name"), ("--copies", "1")], ids=["csv", "name", "copies"])
+def test_it_is_said_whatever_is_printed(options: tuple[str, str], folder: Folder) -> None:
+    printed = folder.attempt(NODES, [UNKNOWN, controller("Deployment", "web")], *options)
+    assert printed.code == 5
+    assert "not counted: Reactor lab/r (it holds a pod template" in printed.err
+
+
 def test_no_is_still_no(folder: Folder) -> None:
     assert folder.attempt(NODES, [UNKNOWN, controller("Deployment", "web", replicas=99)]).code == 3
 
