@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -83,6 +84,30 @@ def test_it_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert json.loads(told.out)["load_percent"] < 100
 
 
+@pytest.mark.parametrize("length", [0, 3, 400], ids=["empty", "torn early", "torn late"])
+def test_a_torn_run_is_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str], length: int) -> None:
+    path = scenario(tmp_path, traces=["default"], policies=["FGD"])
+    assert compare(path, "-o", "json") == 0
+    first = json.loads(capsys.readouterr().out)
+    run = tmp_path / "results" / "runs" / "default-FGD-seed1.npz"
+    run.write_bytes(run.read_bytes()[:length])
+    assert compare(path, "-o", "json") == 0
+    assert json.loads(capsys.readouterr().out)["summary"] == first["summary"]
+    with np.load(run) as archive:
+        assert "about" in archive
+
+
+def test_somebody_elses_archive_is_left_and_told_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "results" / "runs"
+    runs.mkdir(parents=True)
+    np.savez(runs / "default-FGD-seed2.npz", weights=np.arange(3))
+    assert compare(scenario(tmp_path, traces=["default"])) == 1
+    assert "seed2.npz is there already, and not a run of an experiment that Fairway wrote" in capsys.readouterr().err
+    assert [path.name for path in runs.iterdir()] == ["default-FGD-seed2.npz"]
+
+
 def test_published_results_stand_beside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = scenario(tmp_path, traces=["default"])
     assert compare(path) == 0
@@ -113,7 +138,9 @@ def test_options_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         pytest.param({"arrivals": "mine.csv"}, (), 1, "mine.csv", id="no such order"),
         pytest.param({"load": -1}, (), 1, "spec.load: expected a number above 0", id="load"),
         pytest.param({"polices": ["FGD"]}, (), 1, "spec.polices: unknown field; did you mean policies", id="field"),
-        pytest.param({"profiles": {"x": {"config": {"profiles": 3}}}}, (), 1, 'spec.profiles["x"].config', id="config"),
+        pytest.param(
+            {"profiles": {"x": {"config": {"profiles": 3}}}}, (), 1, 'spec.profiles["x"].config', id="config"
+        ),
         pytest.param({}, ("--until", "1h"), 2, "--until is not for an OrderScenario", id="until"),
         pytest.param({}, ("--fail-if", "wait_p95>1"), 2, "--fail-if is not for an OrderScenario", id="fail-if"),
     ],

@@ -17,7 +17,15 @@ from fairway.experiments.openb_check import cost
 from fairway.experiments.openb_data import OpenbData
 from fairway.experiments.order_scenario import OrderScenario
 from fairway.experiments.ordered_cluster import OrderedCluster, RunKey
-from fairway.experiments.stored_runs import StoredRun, fingerprint, read_run, remove_leftovers, run_path, write_run
+from fairway.experiments.stored_runs import (
+    StoredRun,
+    check_run_place,
+    fingerprint,
+    read_run,
+    remove_leftovers,
+    run_path,
+    write_run,
+)
 from fairway.pool import run_all
 from fairway.sim.defragment import defragment
 
@@ -51,6 +59,7 @@ def plan_runs(
             runs[key] = stored
         else:
             scenario.profile(key.policy)
+            check_run_place(path)
             pending.append(PendingRun(scenario, str(data.folder), key, str(path), made_from))
     pending.sort(key=lambda piece: (-cost(piece.key.policy), piece.key.trace, piece.key.seed))
     return runs, pending

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import zlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,12 +27,15 @@ from fairway.experiments.openb_data import OpenbData
 from fairway.experiments.order_scenario import OrderScenario
 from fairway.experiments.ordered_cluster import OrderRun, RunKey
 from fairway.model.device_need import index_text
-from fairway.own_file import first_bytes, replacing
+from fairway.own_file import check_own, first_bytes, replacing
 from fairway.scenario.text import plain_values
 
-__all__ = ["StoredRun", "fingerprint", "read_run", "remove_leftovers", "run_path", "write_run"]
+__all__ = ["StoredRun", "check_run_place", "fingerprint", "read_run", "remove_leftovers", "run_path", "write_run"]
 
 FORMAT: Final = 1
+A_RUN: Final = "a run of an experiment"
+ARCHIVE: Final = b"PK"  # how every zip archive begins, and so every .npz
+FIRST_PART, NAME_AT = b"about.npy", 30  # what `write_run` puts there first; the name follows a header of this length
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def write_run(path: Path, made_from: str, run: OrderRun, seconds: float, defragm
     """Keep a run: metrics after each arrival, and where everybody went."""
     path.parent.mkdir(parents=True, exist_ok=True)
     about = {"fingerprint": made_from, "seconds": seconds, "capacity": run.capacity, "defragmented": defragmented}
-    with replacing(path, "a run of an experiment", _is_stored_run) as beside, beside.open("wb") as stream:
+    with replacing(path, A_RUN, _is_stored_run) as beside, beside.open("wb") as stream:
         np.savez_compressed(
             stream,
             about=np.array(json.dumps(about)),
@@ -98,10 +102,21 @@ def write_run(path: Path, made_from: str, run: OrderRun, seconds: float, defragm
         )
 
 
+def check_run_place(path: Path) -> None:
+    """Raise a `CannotWriteError` if somebody else's file has the place of a run; asked before any run is made."""
+    if path.exists():
+        check_own(path, A_RUN, _is_stored_run)
+
+
 def _is_stored_run(path: Path) -> bool:
-    """An archive whose first part is what `write_run` puts there first."""
+    """Whole or torn, a run of ours; an archive of anything else is not.
+
+    A file under the name of a run that is no archive at all (a disk that was full, a machine that went down) is what is
+    left of one, for nothing else goes by such a name. An archive says in its first part what it is.
+    """
     beginning = first_bytes(path)
-    return beginning.startswith(b"PK") and b"about.npy" in beginning
+    first_part = beginning[NAME_AT : NAME_AT + len(FIRST_PART)]  # as far as the file goes
+    return not beginning.startswith(ARCHIVE) or FIRST_PART.startswith(first_part)
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -118,19 +133,19 @@ def remove_leftovers(folder: Path) -> None:
 def read_run(path: Path, made_from: str) -> StoredRun | None:
     """A run that was made from just this; None if there is none, or of something else."""
     try:
-        with np.load(path, allow_pickle=False) as found:
-            about = json.loads(str(found["about"]))
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            about = json.loads(str(archive["about"]))
             if about["fingerprint"] != made_from:
                 return None
-            rows = found["rows"]
+            rows = archive["rows"]
             return StoredRun(
-                LoadColumns(*found["columns"]),
-                found["causes"],
+                LoadColumns(*archive["columns"]),
+                archive["causes"],
                 about["capacity"],
                 len(rows),
                 int((rows < 0).sum()),
                 about["seconds"],
                 about["defragmented"],
             )
-    except (OSError, KeyError, ValueError, BadZipFile):  # not there, or no such file: to be made anew
+    except (OSError, EOFError, KeyError, ValueError, BadZipFile, zlib.error):  # not there, or torn: to be made anew
         return None
