@@ -16,7 +16,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## a day of a thousand nodes under two policies: which is better?
-	$(BIN)/fairway sim examples/scenarios/day.yaml --profile default --profile packed
+	$(BIN)/fairway sim examples/scenarios/day.yaml --policy default --policy packed
 
 test: check ## everything CI checks: make check, then the tests; the quick ones also on the oldest and newest Python
 	$(BIN)/python -m pytest --numprocesses $(WORKERS)

@@ -26,7 +26,7 @@ SCENARIO = {
                 ],
             }
         },
-        "profiles": {
+        "policies": {
             "packed": {
                 "config": {
                     "profiles": [
@@ -41,12 +41,12 @@ SCENARIO = {
     },
 }
 
-for profile in ("default", "packed"):
-    run = fairway.simulate(SCENARIO, profile=profile)
+for policy in ("default", "packed"):
+    run = fairway.simulate(SCENARIO, policy=policy)
 
     # Everything that `fairway sim` prints, and more.
     metrics = run.metrics()
-    print(f"{profile}: {metrics.pods.placed} of {metrics.pods.created} pods placed, {metrics.attempts} attempts")
+    print(f"{policy}: {metrics.pods.placed} of {metrics.pods.created} pods placed, {metrics.attempts} attempts")
     print(f"  nodes used, on average  {metrics.nodes_used.mean:.1f}")
     print(f"  utilisation of CPU      {metrics.utilisation['cpu']:.1%}")
 

@@ -38,7 +38,7 @@ def scenario(**spec: Any) -> dict[str, Any]:
             "seed": 1,
             "cluster": {"nodes": [{"name": "n-{}", "count": 2, "cpu": 32, "memory": "64Gi"}]},
             "workload": {"synthetic": {"arrivals": {"pattern": "even", "count": 20, "over": "10m"}, "classes": [jobs]}},
-            "profiles": {"packed": {"config": config}},
+            "policies": {"packed": {"config": config}},
             **spec,
         },
     }
@@ -62,8 +62,23 @@ def test_values_a_scenario_and_its_file_give_the_same_decisions(tmp_path: Path) 
     assert nodes_of(runs[0]) == nodes_of(runs[1]) == nodes_of(runs[2])
 
 
-def test_a_profile_is_another_policy() -> None:
-    assert len(set(nodes_of(fairway.simulate(scenario(), profile="packed")))) == 1
+def test_a_policy_is_chosen_by_name() -> None:
+    assert len(set(nodes_of(fairway.simulate(scenario(), policy="packed")))) == 1
+
+
+def test_the_former_words_are_understood_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match="profile is called policy now") as told:
+        run = fairway.simulate(scenario(), profile="packed")
+    assert (len(set(nodes_of(run))), told[0].filename) == (1, __file__)
+    with pytest.warns(DeprecationWarning, match="profiles is called policies now"):
+        assert repr(fairway.compare(scenario(), profiles=["packed"], processes=1)) == "<compare packed>"
+    with pytest.raises(TypeError, match="give policy alone"):
+        fairway.simulate(scenario(), policy="packed", profile="packed")
+    former = scenario()
+    former["spec"]["profiles"] = former["spec"].pop("policies")
+    with pytest.warns(DeprecationWarning, match="spec.profiles is called spec.policies now") as told:
+        assert len(set(nodes_of(fairway.simulate(former, policy="packed")))) == 1
+    assert told[0].filename == __file__
 
 
 def test_a_seed_replaces_the_scenarios() -> None:
@@ -100,7 +115,7 @@ def test_what_is_wrong_with_a_scenario_is_said() -> None:
     with pytest.raises(ScenarioError, match=r"spec\.seed"):
         fairway.simulate(scenario(seed="one"))
     with pytest.raises(ScenarioError, match="fastest"):
-        fairway.simulate(scenario(), profile="fastest")
+        fairway.simulate(scenario(), policy="fastest")
 
 
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path) -> None:
@@ -239,7 +254,7 @@ def test_compare_of_runs_prints_what_the_command_prints(tmp_path: Path, capsys: 
     files = []
     for name in ("default", "packed"):
         files.append(str(tmp_path / f"{name}.duckdb"))
-        fairway.simulate(scenario(), profile=name, save=files[-1]).close()
+        fairway.simulate(scenario(), policy=name, save=files[-1]).close()
     answer = fairway.compare(*files)
     assert main(["compare", *files]) == 0
     printed = capsys.readouterr().out.splitlines()

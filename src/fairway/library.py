@@ -12,10 +12,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fairway import record
 from fairway.compare.answer import CompareAnswer, compare_scenario
@@ -46,6 +47,7 @@ __all__ = [
     "why",
 ]
 
+T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 Paths = PathLike | Sequence[PathLike]
 
@@ -86,39 +88,43 @@ class Run(record.Run):
 
 
 def simulate(
-    scenario: Scenario | Mapping[str, Any] | str | os.PathLike[str],
+    scenario: Scenario | Mapping[str, Any] | PathLike,
     *,
-    profile: str | None = None,
+    policy: str | None = None,
     seed: int | None = None,
     save: str | os.PathLike[str] | None = None,
     progress: simulation.Progress | None = None,
     allow_plugins: bool = False,
+    profile: str | None = None,
 ) -> Run:
     """Run a scenario with one of its policies, and open what was recorded.
 
     Args:
         scenario: A file, the values that such a file would hold (paths in it begin where you are), or a `Scenario`.
-        profile: One of the scenario's profiles, by name. Without: the first scheduler's own configuration.
+        policy: One of the scenario's policies, by name. Without: the first scheduler's own configuration.
         seed: Instead of the scenario's.
         save: The file to keep the run in; without, it is gone with the `Run`.
         progress: Called now and then with how far it has come.
         allow_plugins: Import plugins that lie beside a scenario of another folder than the current one; they are code.
+        profile: What `policy` was called before.
 
     Raises:
         ScenarioError: What is wrong with the scenario, field by field.
         RecordError: What is wrong with the file to save to.
     """
-    if isinstance(scenario, Mapping):
-        scenario = decode_scenario(dict(scenario), "<scenario>")
+    if profile is not None:
+        policy = _renamed("profile", profile, "policy", policy)
+    with FOLDERS.permission(allow_plugins):
+        scenario = _scenario(scenario)
     if save is not None:
         with FOLDERS.permission(allow_plugins):
-            simulation.simulate(scenario, record=save, profile=profile, seed=seed, progress=progress)
+            simulation.simulate(scenario, record=save, policy=policy, seed=seed, progress=progress)
         return Run.open(save)
     folder = tempfile.mkdtemp(prefix="fairway-")
     try:
         path = Path(folder) / "run.duckdb"
         with FOLDERS.permission(allow_plugins):
-            simulation.simulate(scenario, record=path, profile=profile, seed=seed, progress=progress)
+            simulation.simulate(scenario, record=path, policy=policy, seed=seed, progress=progress)
         run = Run.open(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -215,46 +221,64 @@ def why(  # noqa: PLR0913 - the options of the command, each by name
 
 def compare(
     *sources: Scenario | Mapping[str, Any] | PathLike,
-    profiles: Sequence[str] = (),
+    policies: Sequence[str] = (),
     seeds: int = 1,
     processes: int | None = None,
     save: PathLike | None = None,
     allow_plugins: bool = False,
+    profiles: Sequence[str] = (),
 ) -> CompareAnswer:
     """Which policy is better, and where do they differ?
 
     Args:
         sources: Runs (their files), or one scenario, which is run with each policy and seed.
-        profiles: Policies of the scenario, by name; without, all of them. The first is what others are compared with.
+        policies: Policies of the scenario, by name; without, all of them. The first is what others are compared with.
         seeds: So many seeds, counted up from the scenario's.
         processes: How many simulations run at once; without, as many as there are CPUs.
         save: A folder to keep the runs in.
         allow_plugins: Import plugins that lie beside a scenario of another folder; they are code.
+        profiles: What `policies` was called before.
 
     Raises:
         ScenarioError: What is wrong with the scenario, field by field.
         RecordError: What is wrong with a run.
         UserError: What is wrong with the question.
     """
+    if profiles:
+        policies = _renamed("profiles", profiles, "policies", policies)
     if not sources:
         raise UserError("there is nothing to compare", "give runs, or one scenario")
     if len(sources) > 1 or _is_run(sources[0]):
-        if profiles or seeds != 1 or save is not None:
-            raise UserError("runs are what they are", "profiles, seeds and save are for a scenario")
+        if policies or seeds != 1 or save is not None:
+            raise UserError("runs are what they are", "policies, seeds and save are for a scenario")
         return CompareAnswer(read_policies([_path_of(source) for source in sources]))
     (source,) = sources
     with FOLDERS.permission(allow_plugins):
-        if isinstance(source, Mapping):
-            scenario = decode_scenario(dict(source), "<scenario>")
-        else:
-            scenario = source if isinstance(source, Scenario) else load_scenario(source)
+        scenario = _scenario(source)
         folder = None if save is None else Path(save)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-        return compare_scenario(scenario, profiles or scenario.profile_names, seeds, processes, folder)
+        return compare_scenario(scenario, policies or scenario.policy_names, seeds, processes, folder)
 
 
 # -- what people give ------------------------------------------------------------------------------------------------
+
+
+def _scenario(source: Scenario | Mapping[str, Any] | PathLike) -> Scenario:
+    if isinstance(source, Scenario):
+        return source
+    scenario = decode_scenario(dict(source), "<scenario>") if isinstance(source, Mapping) else load_scenario(source)
+    for note in scenario.notes:
+        warnings.warn(f"{scenario.source}: {note}", DeprecationWarning, stacklevel=3)
+    return scenario
+
+
+def _renamed(former: str, value: T, name: str, given: object) -> T:
+    """The value of an argument that was given by its former name."""
+    if given:
+        raise TypeError(f"{former} is called {name} now; give {name} alone")
+    warnings.warn(f"{former} is called {name} now", DeprecationWarning, stacklevel=3)
+    return value
 
 
 def _trial(

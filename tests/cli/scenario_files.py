@@ -18,7 +18,7 @@ spec:
       classes:
         - {name: small, weight: 3, cpu: 1, memory: 2Gi, duration: {kind: exponential, mean: 10m}, users: 3}
         - {name: big, weight: 1, cpu: 6, memory: 8Gi, duration: 5m}
-  profiles:
+  policies:
     packed:
       config:
         profiles:

@@ -31,7 +31,7 @@ apiVersion: fairway.dev/v1alpha1
 kind: Scenario
 spec:
   cluster: {files: [objects.yaml]}
-  profiles: {mine: {config: config.yaml}}
+  policies: {mine: {config: config.yaml}}
 """
 OBJECTS = """
 {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 110}}}
@@ -40,8 +40,8 @@ OBJECTS = """
  spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}
 """
 TRY = ("try", "-f", "DIR/objects.yaml", "--config", "DIR/config.yaml")
-SIM = ("sim", "DIR/scenario.yaml", "--profile", "mine")
-COMPARE = ("compare", "DIR/scenario.yaml", "--profile", "mine", "--profile", "default", "--jobs", "2")
+SIM = ("sim", "DIR/scenario.yaml", "--policy", "mine")
+COMPARE = ("compare", "DIR/scenario.yaml", "--policy", "mine", "--policy", "default", "--jobs", "2")
 COMMANDS = pytest.mark.parametrize("command", [TRY, SIM, COMPARE], ids=["try", "sim", "compare"])
 
 
@@ -107,7 +107,7 @@ def test_it_runs_in_its_own_folder(place: Place, command: tuple[str, ...]) -> No
 
 
 def test_printing_a_scenario_runs_nothing_even_where_it_could(place: Place) -> None:
-    done = place.fairway("sim", "DIR/scenario.yaml", "--profile", "mine", "--print-scenario", folder=place.there)
+    done = place.fairway("sim", "DIR/scenario.yaml", "--policy", "mine", "--print-scenario", folder=place.there)
     assert done.returncode == 0, done.stderr
     assert "some_policy:Idle" in done.stdout
     assert not place.has_run
@@ -116,7 +116,7 @@ def test_printing_a_scenario_runs_nothing_even_where_it_could(place: Place) -> N
 def test_nor_where_the_configuration_is_written_in_place(place: Place) -> None:
     inline = SCENARIO.replace("config.yaml", CONFIG.strip().splitlines()[-1].join("{}"))
     (place.there / "scenario.yaml").write_text(inline)
-    done = place.fairway("sim", "DIR/scenario.yaml", "--profile", "mine", "--print-scenario", folder=place.there)
+    done = place.fairway("sim", "DIR/scenario.yaml", "--policy", "mine", "--print-scenario", folder=place.there)
     assert done.returncode == 0, done.stderr
     assert "some_policy:Idle" in done.stdout
     assert not place.has_run

@@ -31,7 +31,7 @@ def test_other_shells_are_not_known(folder: Folder) -> None:
 
 LINES = {
     "commands": ("fairway co", {"compare", "completion", "conformance"}),
-    "options": ("fairway sim --pro", {"--profile"}),
+    "options": ("fairway sim --po", {"--policy"}),
     "values": ("fairway try -o js", {"json"}),
     "names of files": ("fairway try -f po", {"pods.yaml"}),
 }

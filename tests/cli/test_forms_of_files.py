@@ -35,7 +35,7 @@ COMMANDS = {
     "a scenario": (SCENARIO, "sim {} --until 10m"),
     "the scenario of a comparison": (SCENARIO, "compare {} --until 10m --jobs 1"),
     "an experiment": (ORDER, "compare {} --save results --jobs 1"),
-    "a policy": (POLICY, "sim scenario.yaml --until 10m --profile {}"),
+    "a policy": (POLICY, "sim scenario.yaml --until 10m --policy {}"),
     "a configuration": (POLICY, "try -f pod.yaml --cluster node.yaml --config {}"),
     "pods": (POD, "try -f {} --cluster node.yaml"),
     "pods, and why": (POD, "why p -f {} --cluster node.yaml"),

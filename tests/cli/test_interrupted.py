@@ -26,7 +26,7 @@ spec:
       name: load
       arrivals: {pattern: poisson, count: 10000000, over: 2000d}
       classes: [{name: small, cpu: 1, memory: 2Gi, duration: 10m}]
-  profiles: {other: {}}
+  policies: {other: {}}
 """
 
 
@@ -47,7 +47,7 @@ def wait_for_rows(*runs: Path) -> None:
 def test_runs_that_are_kept_say_how_far_they_came(tmp_path: Path, command: str, to_all: bool) -> None:
     (tmp_path / "long.yaml").write_text(LONG)
     runs = [tmp_path / "kept-default.duckdb", tmp_path / "kept-other.duckdb"]
-    words = ["long.yaml", "--profile", "default", "--profile", "other", "--save", "kept.duckdb", "--jobs", "2"]
+    words = ["long.yaml", "--policy", "default", "--policy", "other", "--save", "kept.duckdb", "--jobs", "2"]
     with subprocess.Popen(
         [sys.executable, "-m", "fairway", command, *words],
         cwd=tmp_path,
@@ -86,7 +86,7 @@ def test_a_run_that_was_not_begun_leaves_the_earlier_one_alone(tmp_path: Path) -
     )
     assert done.returncode == 0
     before = (tmp_path / "kept-other.duckdb").read_bytes()
-    words = ["--profile", "default", "--profile", "other", "--save", "kept.duckdb", "--jobs", "1"]
+    words = ["--policy", "default", "--policy", "other", "--save", "kept.duckdb", "--jobs", "1"]
     with subprocess.Popen(
         [sys.executable, "-m", "fairway", "compare", "long.yaml", *words],
         cwd=tmp_path,

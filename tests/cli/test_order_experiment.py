@@ -121,10 +121,18 @@ def test_published_results_stand_beside(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_options_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    more = ("--profile", "FGD", "--trace", "gpuspec33", "--seed", "5", "--seeds", "1", "-o", "json")
+    more = ("--policy", "FGD", "--trace", "gpuspec33", "--seed", "5", "--seeds", "1", "-o", "json")
     assert compare(scenario(tmp_path), *more) == 0
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert [(run["trace"], run["policy"], run["seed"]) for run in runs] == [("gpuspec33", "FGD", 5)]
+
+
+def test_own_policies_by_their_former_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = scenario(tmp_path, traces=["default"], policies=["FGD"], seeds=1, profiles={"mine": {}})
+    assert compare(path, "-o", "json") == 0
+    told = capsys.readouterr()
+    assert [run["policy"] for run in json.loads(told.out)["runs"]] == ["FGD", "mine"]
+    assert f"note: {path}: spec.profiles is called spec.ownPolicies now" in told.err
 
 
 @pytest.mark.parametrize(
@@ -139,7 +147,7 @@ def test_options_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         pytest.param({"load": -1}, (), 1, "spec.load: expected a number above 0", id="load"),
         pytest.param({"polices": ["FGD"]}, (), 1, "spec.polices: unknown field; did you mean policies", id="field"),
         pytest.param(
-            {"profiles": {"x": {"config": {"profiles": 3}}}}, (), 1, 'spec.profiles["x"].config', id="config"
+            {"ownPolicies": {"x": {"config": {"profiles": 3}}}}, (), 1, 'spec.ownPolicies["x"].config', id="config"
         ),
         pytest.param({}, ("--until", "1h"), 2, "--until is not for an OrderScenario", id="until"),
         pytest.param({}, ("--fail-if", "wait_p95>1"), 2, "--fail-if is not for an OrderScenario", id="fail-if"),

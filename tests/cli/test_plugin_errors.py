@@ -38,10 +38,10 @@ COMMANDS = {
     "why": "why p -f pod.yaml --cluster node.yaml --config breaking.yaml",
     "try, copies": "try -f pod.yaml --cluster node.yaml --config breaking.yaml --copies max",
     "try on a run": "try -f pod.yaml --run busy.duckdb --config breaking.yaml",
-    "sim": "sim scenario.yaml --until 10m --profile breaking.yaml",
-    "sim of two": "sim scenario.yaml --until 10m --profile default --profile breaking.yaml --jobs 1",
-    "compare": "compare scenario.yaml --until 10m --profile default --profile breaking.yaml --jobs 1",
-    "compare, in JSON": "compare scenario.yaml --until 10m --profile default --profile breaking.yaml --jobs 1 -o json",
+    "sim": "sim scenario.yaml --until 10m --policy breaking.yaml",
+    "sim of two": "sim scenario.yaml --until 10m --policy default --policy breaking.yaml --jobs 1",
+    "compare": "compare scenario.yaml --until 10m --policy default --policy breaking.yaml --jobs 1",
+    "compare, in JSON": "compare scenario.yaml --until 10m --policy default --policy breaking.yaml --jobs 1 -o json",
     "why in a run": "why load-small-0 --run broken.duckdb --attempt 1",
 }
 
@@ -63,7 +63,7 @@ def test_file_and_line_are_named_and_the_exit_code_says_so(place: Folder, comman
     if "busy" in command:
         busy_run(place.path)
     if "broken" in command:
-        place.run("sim", "scenario.yaml", "--until", "10m", "--profile", "breaking.yaml", "--save", "broken.duckdb")
+        place.run("sim", "scenario.yaml", "--until", "10m", "--policy", "breaking.yaml", "--save", "broken.duckdb")
     printed = place.run(*command.split())
     assert "raised IndexError: " in printed.out + printed.err
     assert re.search(r"\(own_plugin_\d+\.py:11\)", printed.out + printed.err)
@@ -78,7 +78,7 @@ IMPORTS = {
 
 
 @pytest.mark.parametrize(("text", "words"), IMPORTS.values(), ids=IMPORTS)
-@pytest.mark.parametrize("command", ["try -f pod.yaml --cluster node.yaml --config", "sim scenario.yaml --profile"])
+@pytest.mark.parametrize("command", ["try -f pod.yaml --cluster node.yaml --config", "sim scenario.yaml --policy"])
 def test_a_plugin_that_can_not_be_imported_is_named_by_file_and_line(
     place: Folder, command: str, text: str, words: str
 ) -> None:

@@ -35,7 +35,7 @@ def test_the_policy_that_was_used_is_replayed_even_if_another_is_called_default(
     text = scenario.read_text()
     scenario.write_text(text + "    default: {config: {percentageOfNodesToScore: 100}}\n")
     run = str(folder.path / "run.duckdb")
-    assert folder.run("sim", str(scenario), "--profile", "packed", "--seed", "9", "--save", run).code == 0
+    assert folder.run("sim", str(scenario), "--policy", "packed", "--seed", "9", "--save", run).code == 0
     document = folder.run("sim", "--replay", run, "-o", "json").document
     assert document["same"] is True
     assert document["decisions"] >= 120

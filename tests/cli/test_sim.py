@@ -49,7 +49,7 @@ def test_summary_on_stdout_and_next_steps_on_stderr(scenario: Path, capsys: pyte
         ["→", "fairway", "compare"],
         ["→", "fairway", "sim"],
     ]
-    assert "--profile default --profile packed" in hints[1]
+    assert "--policy default --policy packed" in hints[1]
 
 
 def test_json_is_all_there_is_and_the_same_every_time(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,18 +83,34 @@ def test_saved_run_is_opened_and_the_slowest_pod_named(
     assert f"→ fairway why {slowest} --run {tmp_path / 'run.duckdb'}" in capsys.readouterr().err
 
 
-def test_several_profiles_are_compared_and_each_is_saved(
+def test_several_policies_are_compared_and_each_is_saved(
     scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mine.yaml").write_text(POLICY)
-    profiles = ("--profile", "default", "--profile", tmp_path / "mine.yaml")
-    assert sim(scenario, *profiles, "--save", tmp_path / "run.duckdb", "--jobs", 1) == 0
+    policies = ("--policy", "default", "--policy", tmp_path / "mine.yaml")
+    assert sim(scenario, *policies, "--save", tmp_path / "run.duckdb", "--jobs", 1) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[0].split() == ["default", "mine"]
     assert "first different decision: default/load-" in out
     with Run.open(tmp_path / "run-mine.duckdb") as run:
-        assert run.meta["profiles"] == ["mine"]
+        assert run.meta["policies"] == ["mine"]
     assert (tmp_path / "run-default.duckdb").exists()
+
+
+def test_the_former_words_are_understood_and_the_new_ones_named(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sim(scenario, "--policy", "packed", "-o", "json") == 0
+    today = printed_json(capsys)
+    former = tmp_path / "former.yaml"
+    former.write_text(scenario.read_text().replace("\n  policies:", "\n  profiles:"))
+    assert sim(former, "--profile", "packed", "-o", "json") == 0
+    out, err = capsys.readouterr()
+    again = json.loads(out)
+    assert (again["policy"], again["metrics"]["nodes_used"]) == ("packed", today["metrics"]["nodes_used"])
+    assert err == f"note: {former}: spec.profiles is called spec.policies now; the old name is still read\n"
+    assert main(["sim", "--help"]) == 0
+    assert "--profile" not in capsys.readouterr().out
 
 
 def test_nodes_and_workload_without_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,9 +140,9 @@ def test_print_scenario_runs_the_same(scenario: Path, capsys: pytest.CaptureFixt
     [
         pytest.param((), 2, "give a SCENARIO", id="nothing"),
         pytest.param(("nowhere.yaml",), 1, "nowhere.yaml: cannot be read", id="no file"),
-        pytest.param(("small.yaml", "--profile", "nonsense"), 1, "nonsense", id="no profile"),
-        pytest.param(("small.yaml", "--profile", "no.yaml"), 1, "no.yaml cannot be read", id="no policy file"),
-        pytest.param(("small.yaml", "--profile", "packed", "--profile", "packed"), 2, "given twice", id="twice"),
+        pytest.param(("small.yaml", "--policy", "nonsense"), 1, "nonsense", id="no policy"),
+        pytest.param(("small.yaml", "--policy", "no.yaml"), 1, "no.yaml cannot be read", id="no policy file"),
+        pytest.param(("small.yaml", "--policy", "packed", "--policy", "packed"), 2, "given twice", id="twice"),
         pytest.param(("small.yaml", "--until", "soon"), 2, "--until", id="no time"),
         pytest.param(("small.yaml", "--nodes", "0"), 2, "--nodes: 0 is out of range", id="zero nodes"),
         pytest.param(

@@ -14,7 +14,7 @@ from tests.explain.run_files import busy_run
 
 NODE = "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}}"
 POD = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}"
-ONE_NODE = SCENARIO.replace("count: 6", "count: 1").split("  profiles:")[0]
+ONE_NODE = SCENARIO.replace("count: 6", "count: 1").split("  policies:")[0]
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_who_waited_longest_is_named_if_anybody_waited(place: Folder) -> None:
 
 SIMULATIONS = {
     "a scenario": ["small.yaml"],
-    "of two policies": ["small.yaml", "--profile", "packed", "--profile", "default"],
+    "of two policies": ["small.yaml", "--policy", "packed", "--policy", "default"],
     "of one node": ["one.yaml"],
     "no scenario": ["--nodes", "node.yaml", "--workload", "pod.yaml"],
     "kept": ["one.yaml", "--save", "kept.duckdb"],
@@ -89,7 +89,7 @@ def test_a_label_that_no_node_has_is_an_error_with_near_names(place: Folder) -> 
 
 def test_runs_that_have_nothing_to_do_with_each_other_are_warned_of(place: Folder) -> None:
     place.run("sim", "small.yaml", "--save", "small.duckdb", "--until", "10m")
-    place.run("sim", "small.yaml", "--save", "other.duckdb", "--until", "10m", "--profile", "packed", "--seed", "9")
+    place.run("sim", "small.yaml", "--save", "other.duckdb", "--until", "10m", "--policy", "packed", "--seed", "9")
     assert "warning" not in place.run("compare", "small.duckdb", "other.duckdb").err
     printed = place.run("compare", "small.duckdb", busy_run(place.path))
     assert printed.code == 0
@@ -98,7 +98,7 @@ def test_runs_that_have_nothing_to_do_with_each_other_are_warned_of(place: Folde
 
 
 def test_a_plain_value_judges_the_first_policy_too(place: Folder) -> None:
-    words = ["compare", "small.yaml", "--profile", "default", "--profile", "packed", "--until", "20m", "--jobs", "1"]
+    words = ["compare", "small.yaml", "--policy", "default", "--policy", "packed", "--until", "20m", "--jobs", "1"]
     printed = place.run(*words, "--fail-if", "pods_created>0")
     assert printed.code == 3
     assert [line.split(":")[1].strip() for line in printed.err.splitlines() if line.startswith("failed")] == [

@@ -25,10 +25,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Path
     folder = tmp_path_factory.mktemp("runs")
     scenario = small_scenario(folder)
     made = {}
-    for profile in ("default", "packed"):
+    for policy in ("default", "packed"):
         for seed in (4, 5):
-            made[profile, seed] = folder / f"{profile}-{seed}.duckdb"
-            simulate(scenario, record=made[profile, seed], profile=profile, seed=seed)
+            made[policy, seed] = folder / f"{policy}-{seed}.duckdb"
+            simulate(scenario, record=made[policy, seed], policy=policy, seed=seed)
     return made
 
 

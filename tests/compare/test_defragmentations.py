@@ -19,7 +19,7 @@ def scenario(folder: Path) -> str:
         "cluster": {"openb": {"nodes": nodes.name}},
         "workload": {"openb": {"pods": "openb_pod_list_default.csv", "load": 0.8}},
         "schedulers": [{"config": policy_config("Random")}],
-        "profiles": {"fgd": {"config": policy_config("FGD")}},
+        "policies": {"fgd": {"config": policy_config("FGD")}},
         "defragment": {"at": ["1h", "2h"], "share": 0.2, "perNode": "several"},
     }
     path = folder / "gpus.yaml"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from fairway.compare.metrics import compare_policies
@@ -16,10 +17,10 @@ from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, placed, writer
 
 
-def run_file(path: Path, *nodes: str, profile: str = "default", seed: int = 1, decisions: str = "all") -> str:
+def run_file(path: Path, *nodes: str, policy: str = "default", seed: int = 1, decisions: str = "all") -> str:
     """Pods p0, p1, ... placed on these nodes, one a second."""
     options = RecordOptions(decisions=decisions)  # type: ignore[arg-type]
-    with writer(path, options, profiles=[profile], seed=seed, scenario={"metadata": {"name": "s"}}) as made:
+    with writer(path, options, policies=[policy], seed=seed, scenario={"metadata": {"name": "s"}}) as made:
         for name in ("a", "b"):
             made.node_added(0.0, node(name, cpu=8))
         for number, name in enumerate(nodes):
@@ -34,9 +35,9 @@ def run_file(path: Path, *nodes: str, profile: str = "default", seed: int = 1, d
 
 def test_runs_of_one_scenario_are_columns_by_policy_with_a_value_for_each_seed(tmp_path: Path) -> None:
     paths = [
-        run_file(tmp_path / f"{profile}-{seed}.duckdb", "a", profile=profile, seed=seed)
+        run_file(tmp_path / f"{policy}-{seed}.duckdb", "a", policy=policy, seed=seed)
         for seed in (1, 2)
-        for profile in ("default", "packed")
+        for policy in ("default", "packed")
     ]
     opened: list[Run] = []
     columns = read_policies(paths, opened.append)
@@ -44,6 +45,17 @@ def test_runs_of_one_scenario_are_columns_by_policy_with_a_value_for_each_seed(t
     assert columns[1].paths == {1: paths[1], 2: paths[3]}
     assert len(opened) == 4
     assert all(flat["pods_placed"] == 1 for column in columns for flat in column.metrics.values())
+
+
+def test_runs_that_call_their_policy_a_profile_are_columns_by_policy_too(tmp_path: Path) -> None:
+    paths = [run_file(tmp_path / f"{number}.duckdb", "a", policy=f"p{number}") for number in range(2)]
+    for path in paths:
+        with duckdb.connect(path) as connection:
+            connection.execute("UPDATE meta SET key = 'profiles' WHERE key = 'policies'")
+    assert [column.name for column in read_policies(paths)] == ["p0", "p1"]
+    with Run.open(paths[0]) as run:
+        assert run.meta["policies"] == ["p0"]
+        assert "profiles" not in run.meta
 
 
 def test_runs_of_one_policy_are_named_after_their_files(tmp_path: Path) -> None:

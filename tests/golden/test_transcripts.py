@@ -13,7 +13,7 @@ from tests.golden.notebook import NOTEBOOK, code_cells, execute
 from tests.golden.transcript import FILES, ROOT, Step, is_shown, run, scratch, shown_steps, steps
 
 README = (ROOT / "README.md").read_text()
-DEMO = "fairway sim examples/scenarios/day.yaml --profile default --profile packed"
+DEMO = "fairway sim examples/scenarios/day.yaml --policy default --policy packed"
 SLOW = {f".venv/bin/{DEMO}"}  # two days of a thousand nodes
 SHOWN = [
     pytest.param(step, id=step.command, marks=[pytest.mark.slow] if step.command in SLOW else [])

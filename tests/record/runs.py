@@ -21,7 +21,7 @@ CLUSTER = Cluster()
 
 def writer(path: Path, options: RecordOptions | None = None, **meta: Any) -> RunWriter:
     return RunWriter(
-        path, **{"scenario": {"name": "test"}, "seed": 7, "profiles": ["default"], **meta}, options=options
+        path, **{"scenario": {"name": "test"}, "seed": 7, "policies": ["default"], **meta}, options=options
     )
 
 

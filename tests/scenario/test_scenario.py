@@ -53,8 +53,8 @@ def test_every_example_is_ready_to_run(path: Path) -> None:
     assert workload.nodes
     assert workload.problems == []
     assert loaded.end is not None
-    for profile in (None, *loaded.profile_names):
-        assert [each.name for each in loaded.configurations(profile)] == [each.name for each in loaded.spec.schedulers]
+    for policy in (None, *loaded.policy_names):
+        assert [each.name for each in loaded.configurations(policy)] == [each.name for each in loaded.spec.schedulers]
     assert all(fault.at < loaded.end for fault in loaded.faults())
 
 
@@ -74,8 +74,8 @@ def test_a_completed_scenario_runs_identically(path: Path) -> None:
     assert again.kubelet_settings == first.kubelet_settings
     assert again.record_options == first.record_options
     assert again.faults() == first.faults()
-    for profile in first.profile_names:
-        assert again.configurations(profile) == first.configurations(profile)
+    for policy in first.policy_names:
+        assert again.configurations(policy) == first.configurations(policy)
     one, other = first.workload(), again.workload()
     assert (one.name, one.nodes, one.objects) == (other.name, other.nodes, other.objects)
     assert list(one.arrivals) == list(other.arrivals)
@@ -92,7 +92,7 @@ def test_the_demo_is_a_thousand_nodes_and_twenty_thousand_pods() -> None:
     day = load_scenario(ROOT / "examples" / "scenarios" / "day.yaml")
     workload = day.workload()
     assert (len(workload.nodes), workload.num_arrivals) == (1000, 20000)
-    assert day.profile_names == ["default", "packed"]
+    assert day.policy_names == ["default", "packed"]
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_schedulers_have_their_own_names_speeds_and_pauses() -> None:
 
 
 def test_a_profile_takes_the_place_of_the_first_config() -> None:
-    made = scenario(schedulers=[{"name": "one"}, {"name": "two"}], profiles={"packed": {"config": PACKED}})
+    made = scenario(schedulers=[{"name": "one"}, {"name": "two"}], policies={"packed": {"config": PACKED}})
 
-    def strategies(profile: str | None) -> list[str]:
-        configured = made.configurations(profile)
+    def strategies(policy: str | None) -> list[str]:
+        configured = made.configurations(policy)
         return [each.configuration.profiles[0].args["NodeResourcesFit"].scoring_strategy.type for each in configured]
 
-    assert made.profile_names == ["default", "packed"]
+    assert made.policy_names == ["default", "packed"]
     assert strategies(None) == strategies("default") == ["LeastAllocated", "LeastAllocated"]
     assert strategies("packed") == ["MostAllocated", "LeastAllocated"]
     assert made.configurations("packed")[0].configuration.profiles[0].scheduler_name == "one"
@@ -178,8 +178,8 @@ def test_a_profile_takes_the_place_of_the_first_config() -> None:
 
 def test_a_profile_that_is_not_there_is_an_error() -> None:
     with pytest.raises(ScenarioError) as caught:
-        scenario(profiles={"packed": {}}).configurations("pakced")
-    expected = 's.yaml: spec.profiles: "pakced" is unknown; did you mean packed? Allowed: default, packed'
+        scenario(policies={"packed": {}}).configurations("pakced")
+    expected = 's.yaml: spec.policies: "pakced" is unknown; did you mean packed? Allowed: default, packed'
     assert str(caught.value) == expected
 
 

@@ -241,17 +241,22 @@ DURATION = 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'
             id="no pause",
         ),
         pytest.param(
-            "{profiles: {packed: {config: {parallelism: 0}}}}",
-            'spec.profiles["packed"].config.parallelism: 0 is out of range; allowed: 1 or more',
+            "{policies: {}, profiles: {}}",
+            "spec.profiles: is called policies now, which is there too; leave this one out",
+            id="both words",
+        ),
+        pytest.param(
+            "{policies: {packed: {config: {parallelism: 0}}}}",
+            'spec.policies["packed"].config.parallelism: 0 is out of range; allowed: 1 or more',
             id="policy",
         ),
         pytest.param(
-            "{profiles: {packed: {profiles: []}}}",
-            'spec.profiles["packed"].profiles: unknown field; allowed: config',
+            "{policies: {packed: {profiles: []}}}",
+            'spec.policies["packed"].profiles: unknown field; allowed: config',
             id="config is a field",
         ),
         pytest.param(
-            '{profiles: {"a,b": {}}}', 'spec.profiles["a,b"]: "a,b" is no name: letters, ...', id="policy name"
+            '{policies: {"a,b": {}}}', 'spec.policies["a,b"]: "a,b" is no name: letters, ...', id="policy name"
         ),
         pytest.param(
             "{kubelet: {startLatencie: 1s}}",

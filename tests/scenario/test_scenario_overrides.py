@@ -43,8 +43,8 @@ def test_paths_begin_where_the_user_is(tmp_path: Path) -> None:
 
 
 def test_seed_end_strictness_and_profile_are_replaced() -> None:
-    before = scenario(cluster={"nodes": GROUPS}, profiles={"other": {"config": {"parallelism": 3}}})
-    made = before.with_overrides(seed=9, until="90m", strict=True, profile="other")
+    before = scenario(cluster={"nodes": GROUPS}, policies={"other": {"config": {"parallelism": 3}}})
+    made = before.with_overrides(seed=9, until="90m", strict=True, policy="other")
     assert (made.seed, made.end, made.spec.strict) == (9, 5400.0, True)
     assert made.configurations()[0].configuration.parallelism == 3
     assert made.configurations() == before.with_overrides(seed=9).configurations("other")
@@ -52,8 +52,8 @@ def test_seed_end_strictness_and_profile_are_replaced() -> None:
 
 def test_nothing_wanted_changes_nothing() -> None:
     made = scenario(cluster={"nodes": GROUPS})
-    assert made.with_overrides(nodes=None, workload=None, profile=None, seed=None, until=None) == made
-    assert made.with_overrides(profile="default") == made
+    assert made.with_overrides(nodes=None, workload=None, policy=None, seed=None, until=None) == made
+    assert made.with_overrides(policy="default") == made
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_nothing_wanted_changes_nothing() -> None:
         ({"seed": -1}, "--seed: -1 is out of range; allowed: 0 to 9223372036854775807"),
         ({"until": "x"}, '--until: "x" is no time; allowed: seconds, or text such as "90s", "1h30m" or "2d"'),
         ({"until": 0}, "--until: it ends before it begins; allowed: more than 0s"),
-        ({"profile": "x"}, 'folder/s.yaml: spec.profiles: "x" is unknown; allowed: default'),
+        ({"policy": "x"}, 'folder/s.yaml: spec.policies: "x" is unknown; allowed: default'),
     ],
-    ids=["nodes", "lists", "seed", "until", "no time", "profile"],
+    ids=["nodes", "lists", "seed", "until", "no time", "policy"],
 )
 def test_wrong_options_are_named(wanted: dict[str, Any], message: str) -> None:
     with pytest.raises(ScenarioError) as caught:

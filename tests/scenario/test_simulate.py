@@ -26,10 +26,10 @@ def decisions(done: SimulationRun) -> list[dict[str, Any]]:
         return [{**row, "cycle_seconds": None} for row in run.decisions.rows()]
 
 
-@pytest.mark.parametrize("profile", ["default", "packed"])
-def test_same_scenario_and_seed_same_decisions_and_metrics(scenario: Path, tmp_path: Path, profile: str) -> None:
-    one = simulate(scenario, record=tmp_path / "one.duckdb", profile=profile)
-    two = simulate(scenario, record=tmp_path / "two.duckdb", profile=profile)
+@pytest.mark.parametrize("policy", ["default", "packed"])
+def test_same_scenario_and_seed_same_decisions_and_metrics(scenario: Path, tmp_path: Path, policy: str) -> None:
+    one = simulate(scenario, record=tmp_path / "one.duckdb", policy=policy)
+    two = simulate(scenario, record=tmp_path / "two.duckdb", policy=policy)
     assert len(decisions(one)) >= 120
     assert decisions(one) == decisions(two)
     with one.open() as first, two.open() as second:
@@ -54,9 +54,9 @@ def test_recording_changes_nothing(scenario: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_can_be_run_again_from_its_own_scenario(scenario: Path, tmp_path: Path) -> None:
-    done = simulate(scenario, record=tmp_path / "run.duckdb", profile="packed", seed=9)
+    done = simulate(scenario, record=tmp_path / "run.duckdb", policy="packed", seed=9)
     with done.open() as run:
-        assert run.meta["profiles"] == ["packed"]
+        assert run.meta["policies"] == ["packed"]
         again = simulate(decode_scenario(run.scenario, "kept"), record=tmp_path / "again.duckdb")
     assert again.seed == 9
     assert decisions(again) == decisions(done)
@@ -87,8 +87,8 @@ def test_input_that_was_skipped_is_told(scenario: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_is_told_before_it_runs(scenario: Path, tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match=r"spec\.profiles"):
-        simulate(scenario, profile="nonsense")
+    with pytest.raises(ScenarioError, match=r"spec\.policies"):
+        simulate(scenario, policy="nonsense")
     with pytest.raises(RecordError, match="no directory"):
         simulate(scenario, record=tmp_path / "nowhere" / "run.duckdb")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from fairway.cli.compare_options import change_options
+from fairway.cli.compare_options import FORMER_NAMES, change_options
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.order_options import (
     OrderChoices,
@@ -37,14 +37,14 @@ __all__ = ["compare", "show_comparison"]
 
 HELP = """\b
 Examples:
-  fairway compare day.yaml --profile default --profile packed --seeds 5
+  fairway compare day.yaml --policy default --policy packed --seeds 5
   fairway compare default.duckdb packed.duckdb --html report.html
-  fairway compare day.yaml --profile default --profile new.yaml --fail-if 'wait_p95>+5%'
+  fairway compare day.yaml --policy default --policy new.yaml --fail-if 'wait_p95>+5%'
   fairway compare examples/openb/demo.yaml           GPU sharing policies, by how much they leave unallocated
 
 Compare policies: metrics side by side, what changed against the first one, and the first different decision.
 
-Give recorded RUNS, or one SCENARIO: then each profile (without --profile: all of them) is run with each seed, in
+Give recorded RUNS, or one SCENARIO: then each policy (without --policy: all of them) is run with each seed, in
 parallel. With several seeds, ± is the standard deviation over them. --fail-if makes the exit code 3: 'wait_p95>+5%' is
 a change against the first policy, 'pods_waiting>0' a value, which no policy may have, the first included.
 
@@ -59,7 +59,7 @@ a plugin raises; 2 usage; 3 a --fail-if came true; 130 interrupted.
 MAGIC: Final = b"DUCK"  # in a DuckDB file, after a checksum of 8 bytes
 
 
-@click.command(cls=Command, help=HELP, context_settings=CONTEXT)
+@click.command(cls=Command, help=HELP, context_settings={**CONTEXT, **FORMER_NAMES})
 @click.argument("sources", nargs=-1, required=True, type=click.Path(), metavar="RUN...|SCENARIO")
 @change_options
 @order_options
@@ -67,12 +67,12 @@ MAGIC: Final = b"DUCK"  # in a DuckDB file, after a checksum of 8 bytes
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many processes.  [default: CPUs]")
 @click.option("--fail-if", "conditions", multiple=True, metavar="CONDITION", help="Exit with 3 if this comes true.")
 @click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write a report with plots.")
-@click.option("--save", metavar="RUN", type=click.Path(), help="Keep the runs, named RUN-profile-seedN.")
+@click.option("--save", metavar="RUN", type=click.Path(), help="Keep the runs, named RUN-policy-seedN.")
 @output_option
 def compare(
     sources: Sequence[str],
     *,
-    profiles: Sequence[str],
+    policies: Sequence[str],
     seeds: int | None,
     jobs: int | None,
     conditions: Sequence[str],
@@ -91,7 +91,7 @@ def compare(
         from fairway.compare.report_file import check_report_place
 
         check_report_place(Path(html))
-    wanted = OrderChoices(profiles, traces, changes["seed"], seeds, openb, expected, save, html, jobs, output)
+    wanted = OrderChoices(policies, traces, changes["seed"], seeds, openb, expected, save, html, jobs, output)
     if len(sources) == 1 and not _is_run(sources[0]) and is_order_scenario(sources[0]):
         refuse_others({**changes, "fail_if": conditions})
         from fairway.cli.order_experiment import compare_in_order
@@ -103,14 +103,14 @@ def compare(
     except GateError as error:
         raise click.UsageError(str(error)) from error
     if len(sources) > 1 or _is_run(sources[0]):
-        of_scenario = {**changes, "profile": profiles, "seeds": seeds, "save": save, "jobs": jobs}
+        of_scenario = {**changes, "policy": policies, "seeds": seeds, "save": save, "jobs": jobs}
         for name, value in of_scenario.items():
             if value not in (None, False, ()):
                 raise click.UsageError(f"--{name} is for a SCENARIO; these are runs, which are what they are")
         return _compare(_read_policies(sources), gates, html, output, is_kept=True)
     with tempfile.TemporaryDirectory(prefix="fairway-") as folder:
         path = save or str(Path(folder) / "run.duckdb")
-        finished = _run(sources[0], profiles, seeds or 1, jobs, path, changes, is_kept=save is not None)
+        finished = _run(sources[0], policies, seeds or 1, jobs, path, changes, is_kept=save is not None)
         from fairway.compare.policies import policies_of
 
         code = _compare(policies_of(finished), gates, html, output, is_kept=save is not None)
@@ -119,7 +119,7 @@ def compare(
 
 def _run(
     source: str,
-    profiles: Sequence[str],
+    policies: Sequence[str],
     num_seeds: int,
     jobs: int | None,
     save: str,
@@ -134,7 +134,7 @@ def _run(
     from fairway.pool import num_cpus
 
     scenario = read_scenario(source, **changes)
-    scenario, names = with_policies(scenario, profiles or scenario.profile_names)
+    scenario, names = with_policies(scenario, policies or scenario.policy_names)
     seeds = range(scenario.seed, scenario.seed + num_seeds)
     todo = [
         SimulationJob(scenario, name, seed, run_path(save, name, None if num_seeds == 1 else seed))

@@ -1,6 +1,6 @@
 """What `sim` and `compare` are told: a scenario, what to change in it, which policies, and where runs are kept.
 
-In: the arguments of the command line. Out: a `Scenario` with the policies among its profiles, and paths of runs.
+In: the arguments of the command line. Out: a `Scenario` with the policies among its own, and paths of runs.
 """
 
 from __future__ import annotations
@@ -9,19 +9,22 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from fairway.cli.main import CommandError
+from fairway.cli.output import narrate
 from fairway.cli.plugin_options import allow_plugins_option
 
 if TYPE_CHECKING:
     from fairway.scenario.scenario import Scenario
 
-__all__ = ["change_options", "change_words", "read_scenario", "run_path", "with_policies"]
+__all__ = ["FORMER_NAMES", "change_options", "change_words", "read_scenario", "run_path", "with_policies"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+FORMER_NAMES: Final = {"token_normalize_func": lambda name: "policy" if name == "profile" else name}
+"""Settings of a command that takes --profile, as --policy was called before, for the same; help does not show it."""
 
 OPTIONS = (
     click.option(
@@ -39,8 +42,8 @@ OPTIONS = (
         help="Another workload: manifests, SWF, openb CSV.",
     ),
     click.option(
-        "--profile",
-        "profiles",
+        "--policy",
+        "policies",
         multiple=True,
         type=click.Path(),
         metavar="NAME|FILE",
@@ -98,6 +101,8 @@ def read_scenario(
         scenario = decode_scenario(plain, "the command line")
     else:
         scenario = load_scenario(path)
+        for note in scenario.notes:
+            narrate(f"note: {path}: {note}")
     count = int(nodes[0]) if len(nodes) == 1 and nodes[0].isascii() and nodes[0].isdigit() else None
     wanted: dict[str, Any] = {
         "nodes": list(nodes) if count is None and nodes else count,
@@ -116,7 +121,7 @@ def read_scenario(
 
 
 def with_policies(scenario: Scenario, wanted: Sequence[str], *, is_run: bool = True) -> tuple[Scenario, list[str]]:
-    """The scenario with policies from files among its profiles, and the names of those wanted.
+    """The scenario with policies from files among its own, and the names of those wanted.
 
     What is not going to run is only read: its plugins are not imported.
     """
@@ -127,17 +132,17 @@ def with_policies(scenario: Scenario, wanted: Sequence[str], *, is_run: bool = T
     names = []
     for text in wanted:
         name = text
-        if text not in scenario.profile_names and _is_file(text):
+        if text not in scenario.policy_names and _is_file(text):
             name = Path(text.removesuffix(".gz")).stem
-            if name in scenario.profile_names:
+            if name in scenario.policy_names:
                 raise CommandError(
-                    f"--profile {text}: there is a profile {name} already", "rename the file, or leave one of them out"
+                    f"--policy {text}: there is a policy {name} already", "rename the file, or leave one of them out"
                 )
             scenario = _with_policy(scenario, name, str(Path(text).absolute()))
         names.append(name)
     doubles = {name for name in names if names.count(name) > 1}
     if doubles:
-        raise click.UsageError(f"--profile {', '.join(sorted(doubles))} is given twice")
+        raise click.UsageError(f"--policy {', '.join(sorted(doubles))} is given twice")
     for name in names:
         scenario.configurations(name, registry)  # whatever is wrong is told before anything runs
     return scenario, names
@@ -154,13 +159,13 @@ def _with_policy(scenario: Scenario, name: str, config: str) -> Scenario:
 
     from fairway.scenario.scenario_file import Policy
 
-    profiles = {**scenario.spec.profiles, name: Policy(config=config)}
-    spec = msgspec.structs.replace(scenario.spec, profiles=profiles)
+    policies = {**scenario.spec.policies, name: Policy(config=config)}
+    spec = msgspec.structs.replace(scenario.spec, policies=policies)
     return replace(scenario, file=msgspec.structs.replace(scenario.file, spec=spec))
 
 
-def run_path(save: str, profile: str, seed: int | None) -> str:
+def run_path(save: str, policy: str, seed: int | None) -> str:
     """The file of one of several runs: the name given, with the policy (and the seed) before its suffix."""
     stem, suffix = os.path.splitext(save)  # noqa: PTH122 - the folder stays as it was written
-    words = [profile] if seed is None else [profile, f"seed{seed}"]
+    words = [policy] if seed is None else [policy, f"seed{seed}"]
     return "-".join([stem, *words]) + suffix

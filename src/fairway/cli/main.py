@@ -64,7 +64,7 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
 HELP = """\b
 Examples:
   fairway sim examples/scenarios/day.yaml                    a cluster's day in seconds
-  fairway compare day.yaml --profile default --profile packed --seeds 5
+  fairway compare day.yaml --policy default --policy packed --seeds 5
   fairway try -f workload.yaml --cluster cluster.yaml        would it fit, and where?
   fairway why web-0 -f workload.yaml --cluster cluster.yaml  why is this pod waiting, what would fix it?
   fairway bench --nodes 5000 --pods 20000 --mix mixed        how many decisions a second?

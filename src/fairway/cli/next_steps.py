@@ -32,7 +32,7 @@ def next_lines(
     finished: Sequence[Finished],
 ) -> list[str]:
     """The lines; `changes` and `given` are options and policies as they were written."""
-    chosen = _profile_options(given)
+    chosen = _policy_options(given)
     source = _source(path, changes)
     steps = [_about_decisions(f"fairway sim{source}{chosen}", None if save is None else finished[0].path)]
     steps += _about_policies(path, source, scenario, given)
@@ -63,9 +63,9 @@ def _about_decisions(command: str, file: str | None) -> tuple[str, str]:
 def _about_policies(
     path: str | None, source: str, scenario: Scenario, given: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    others = [name for name in scenario.profile_names if name not in given]
+    others = [name for name in scenario.policy_names if name not in given]
     compared = given if len(given) > 1 else [*given, *others][:2]
-    options = _profile_options(compared)
+    options = _policy_options(compared)
     if len(compared) < 2:
         yield f"fairway sim{source} --print-scenario", "all that can be changed, policies among it"
     elif path is None:  # compare wants a file
@@ -86,5 +86,5 @@ def _source(path: str | None, changes: Mapping[str, Any]) -> str:
     return ("" if path is None else f" {shlex.quote(path)}") + change_words(changes)
 
 
-def _profile_options(names: Sequence[str]) -> str:
-    return "".join(f" --profile {shlex.quote(name)}" for name in names)
+def _policy_options(names: Sequence[str]) -> str:
+    return "".join(f" --policy {shlex.quote(name)}" for name in names)

@@ -33,7 +33,10 @@ ENOUGH_TO_COMPARE: Final = 0.005  # percentage points: published values are told
 
 def compare_in_order(source: str, wanted: OrderChoices) -> int:
     """Run what is not there yet, then tell."""
-    scenario = _changed(load_order_scenario(source), wanted)
+    scenario = load_order_scenario(source)
+    for note in scenario.notes:
+        narrate(f"note: {source}: {note}")
+    scenario = _changed(scenario, wanted)
     folder = Path(wanted.folder or f"{scenario.name}-results")
     folder.mkdir(parents=True, exist_ok=True)
     check_report_place(_page_path(folder, wanted.html))
@@ -55,9 +58,9 @@ def _changed(scenario: OrderScenario, wanted: OrderChoices) -> OrderScenario:
     changes: dict[str, Any] = {"seed": wanted.seed, "seeds": wanted.seeds, "traces": tuple(wanted.traces) or None}
     if wanted.openb is not None:
         changes |= {"data": str(Path(wanted.openb).absolute())}
-    if wanted.profiles:
-        own = {name: policy for name, policy in spec.profiles.items() if name in wanted.profiles}
-        changes |= {"profiles": own, "policies": tuple(name for name in wanted.profiles if name not in own)}
+    if wanted.policies:
+        own = {name: policy for name, policy in spec.own_policies.items() if name in wanted.policies}
+        changes |= {"own_policies": own, "policies": tuple(name for name in wanted.policies if name not in own)}
     return scenario.with_changes(**changes)
 
 

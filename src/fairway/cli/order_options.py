@@ -29,7 +29,7 @@ OPTIONS: Final = (
 class OrderChoices(NamedTuple):
     """What the command line says about an order-only scenario."""
 
-    profiles: Sequence[str] = ()
+    policies: Sequence[str] = ()
     traces: Sequence[str] = ()
     seed: int | None = None
     seeds: int | None = None

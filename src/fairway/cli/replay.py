@@ -74,7 +74,7 @@ def _run_again(recorded: Run, path: str, output: str) -> int:
 
     with tempfile.TemporaryDirectory(prefix="fairway-") as folder:
         # The policy that was used is the first scheduler's own by now; others, one of its name among them, are not.
-        spec = {**recorded.scenario["spec"], "profiles": {}}
+        spec = {key: value for key, value in recorded.scenario["spec"].items() if key not in ("policies", "profiles")}
         scenario = decode_scenario({**recorded.scenario, "spec": spec}, f"{path}, scenario")
         again = str(Path(folder) / "again.duckdb")
         run_with_bar([SimulationJob(scenario, "default", recorded.seed, again)], 1, is_kept=False)

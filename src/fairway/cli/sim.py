@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairway.cli.compare_options import change_options
+from fairway.cli.compare_options import FORMER_NAMES, change_options
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, say
 from fairway.exit_codes import FAILED
@@ -27,7 +27,7 @@ __all__ = ["check_place", "sim", "tell_problems"]
 HELP = """\b
 Examples:
   fairway sim day.yaml                                          what would happen?
-  fairway sim day.yaml --profile default --profile packed       and with another policy?
+  fairway sim day.yaml --policy default --policy packed         and with another policy?
   fairway sim day.yaml --nodes 800 --until 12h --save day.duckdb
   fairway sim --nodes nodes.yaml --workload pods.yaml           without a scenario file
   fairway sim day.yaml --print-scenario                         with everything that was left open
@@ -36,7 +36,7 @@ Examples:
 Simulate a cluster: what runs where, who waits and for how long.
 
 SCENARIO is a file of kind Scenario: a cluster, a workload, schedulers, what goes wrong. The same scenario and seed give
-the same decisions. --save keeps the run, with every decision, for why, status and compare; with several profiles there
+the same decisions. --save keeps the run, with every decision, for why, status and compare; with several policies there
 is one for each, named after it.
 
 \b
@@ -54,7 +54,7 @@ COLUMNS = (
 NUM_PROBLEMS = 5
 
 
-@click.command(cls=Command, help=HELP, context_settings=CONTEXT)
+@click.command(cls=Command, help=HELP, context_settings={**CONTEXT, **FORMER_NAMES})
 @click.argument("scenario", required=False, type=click.Path())
 @change_options
 @click.option("--save", metavar="RUN", type=click.Path(), help="Keep the run in this file.")
@@ -67,7 +67,7 @@ NUM_PROBLEMS = 5
 def sim(
     scenario: str | None,
     *,
-    profiles: Sequence[str],
+    policies: Sequence[str],
     save: str | None,
     replayed: str | None,
     print_scenario: bool,
@@ -79,7 +79,7 @@ def sim(
     if replayed is not None:
         from fairway.cli.replay import replay
 
-        others = {"SCENARIO": scenario, "--profile": profiles, "--save": save, "--print-scenario": print_scenario}
+        others = {"SCENARIO": scenario, "--policy": policies, "--save": save, "--print-scenario": print_scenario}
         others |= {f"--{name.replace('_', '-')}": value for name, value in changes.items()}
         given = [name for name, value in others.items() if value not in (None, False, ())]
         if given:
@@ -91,7 +91,7 @@ def sim(
     from fairway.pool import num_cpus
 
     wanted = read_scenario(scenario, **changes)
-    wanted, names = with_policies(wanted, profiles or ("default",), is_run=not print_scenario)
+    wanted, names = with_policies(wanted, policies or ("default",), is_run=not print_scenario)
     if print_scenario:
         _print_scenario(wanted, names, output)
         return 0
@@ -116,7 +116,7 @@ def sim(
     if not is_structured(output):
         from fairway.cli.next_steps import next_lines
 
-        for line in next_lines(scenario, changes, wanted, profiles, save, finished):
+        for line in next_lines(scenario, changes, wanted, policies, save, finished):
             narrate(f"→ {line}")
     return FAILED if any(one.num_errors for one in finished) else 0
 
@@ -125,7 +125,7 @@ def _print_scenario(scenario: Scenario, names: Sequence[str], output: str) -> No
     from fairway.scenario.scenario import complete, to_yaml
 
     if len(names) == 1 and names != ["default"]:
-        scenario = scenario.with_overrides(profile=names[0])
+        scenario = scenario.with_overrides(policy=names[0])
     whole = complete(scenario)
     if output == "json":
         emit([], (), "json", document=whole.as_dict())
@@ -163,12 +163,12 @@ def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> 
     from fairway.words import clock_text
 
     flat = done.metrics.flat()
-    comparison = compare_policies([PolicyRuns(done.profile, {done.seed: flat}, {done.seed: done.path})])
+    comparison = compare_policies([PolicyRuns(done.policy, {done.seed: flat}, {done.seed: done.path})])
     rows = shown_rows(comparison, everything=output != "table")
     if output in ("table", "wide"):
         length = clock_text(done.end_seconds)
-        narrate(f"{scenario.name} · {done.profile} · seed {done.seed} · {length} in {done.cpu_seconds:.1f} s of CPU")
-        lines = [(metric_title(row), value_text(row.values[done.profile].mean, row.definition)) for row in rows]
+        narrate(f"{scenario.name} · {done.policy} · seed {done.seed} · {length} in {done.cpu_seconds:.1f} s of CPU")
+        lines = [(metric_title(row), value_text(row.values[done.policy].mean, row.definition)) for row in rows]
         left = max((len(title) for title, _ in lines), default=0) + 3
         right = max((len(value) for _, value in lines), default=0)
         for title, value in lines:
@@ -176,7 +176,7 @@ def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> 
         return
     document = {
         "scenario": scenario.name,
-        "profile": done.profile,
+        "policy": done.policy,
         "seed": done.seed,
         "end_seconds": done.end_seconds,
         "conflicts": done.num_conflicts,
@@ -188,7 +188,7 @@ def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> 
     table = [
         {
             "metric": row.name,
-            "value": row.values[done.profile].mean,
+            "value": row.values[done.policy].mean,
             "unit": row.definition.unit,
             "better": row.definition.better,
             "meaning": row.definition.meaning,

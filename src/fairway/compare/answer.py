@@ -69,17 +69,17 @@ class CompareAnswer:
 
 
 def compare_scenario(
-    scenario: Scenario, profiles: Sequence[str], num_seeds: int, num_processes: int | None, folder: Path | None
+    scenario: Scenario, policies: Sequence[str], num_seeds: int, num_processes: int | None, folder: Path | None
 ) -> CompareAnswer:
     """Run a scenario with each policy and each seed, and compare; the runs stay in the folder, if there is one."""
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="fairway-") as temporary:
-            answer = compare_scenario(scenario, profiles, num_seeds, num_processes, Path(temporary))
+            answer = compare_scenario(scenario, policies, num_seeds, num_processes, Path(temporary))
             answer.keep_report()
             return answer
     jobs = [
         SimulationJob(scenario, name, seed, str(folder / f"{name}-seed{seed}.duckdb"))
         for seed in range(scenario.seed, scenario.seed + num_seeds)
-        for name in profiles
+        for name in policies
     ]
     return CompareAnswer(policies_of(run_jobs(jobs, num_processes or pool.num_cpus())))

@@ -47,7 +47,7 @@ def step_lines(finished: Sequence[Finished]) -> list[str]:
     lines = []
     several_seeds = len({one.seed for one in finished}) > 1
     for one in finished:
-        whose = f"{one.profile}, seed {one.seed}" if several_seeds else one.profile
+        whose = f"{one.policy}, seed {one.seed}" if several_seeds else one.policy
         over = (step for step in read_steps(one.path) if step.reason == "Defragmented")
         lines += [f"{whose}: defragmented at {clock_text(step.seconds)}: {step.message}" for step in over]
     if len(lines) > MOST_LINES:

@@ -20,12 +20,12 @@ __all__ = ["policies_of", "read_policies"]
 
 def policies_of(finished: Sequence[Finished]) -> list[PolicyRuns]:
     """Runs by policy, in the order in which policies come."""
-    names = dict.fromkeys(one.profile for one in finished)
+    names = dict.fromkeys(one.policy for one in finished)
     return [
         PolicyRuns(
             name,
-            {one.seed: one.metrics.flat() for one in finished if one.profile == name},
-            {one.seed: one.path for one in finished if one.profile == name},
+            {one.seed: one.metrics.flat() for one in finished if one.policy == name},
+            {one.seed: one.path for one in finished if one.policy == name},
         )
         for name in names
     ]
@@ -40,17 +40,17 @@ def read_policies(paths: Sequence[str], opened: Callable[[Run], None] = lambda r
     for path in paths:
         with Run.open(path) as run:
             scenario = run.scenario.get("metadata", {}).get("name", "")
-            profile = ", ".join(run.meta.get("profiles", []))
-            runs.append((path, scenario, profile, run.seed, run.metrics().flat()))
+            policy = ", ".join(run.meta.get("policies", []))
+            runs.append((path, scenario, policy, run.seed, run.metrics().flat()))
             opened(run)
-    keys = {(profile, seed) for _, _, profile, seed, _ in runs}
+    keys = {(policy, seed) for _, _, policy, seed, _ in runs}
     same = len({scenario for _, scenario, *_ in runs}) == 1 and len(keys) == len(runs)
-    by_profile = same and len({profile for profile, _ in keys}) > 1 and all(profile for profile, _ in keys)
+    by_policy = same and len({policy for policy, _ in keys}) > 1 and all(policy for policy, _ in keys)
     stems = [Path(path).stem for path in paths]
     columns: dict[str, tuple[dict[int, Any], dict[int, str]]] = {}
-    for path, _, profile, seed, flat in runs:
+    for path, _, policy, seed, flat in runs:
         stem = Path(path).stem
-        name = profile if by_profile else (stem if stems.count(stem) == 1 else path)
+        name = policy if by_policy else (stem if stems.count(stem) == 1 else path)
         metrics, files = columns.setdefault(name, ({}, {}))
         if seed in metrics:
             raise UserError(f"{path} is given twice", "leave one of them out")

@@ -24,7 +24,7 @@ class SimulationJob:
     """A simulation to run."""
 
     scenario: Scenario
-    profile: str
+    policy: str
     seed: int
     path: str  # where it is recorded
 
@@ -33,7 +33,7 @@ class SimulationJob:
 class Finished:
     """A simulation that was run."""
 
-    profile: str
+    policy: str
     seed: int
     path: str
     metrics: Metrics
@@ -56,12 +56,12 @@ def run_jobs(jobs: Sequence[SimulationJob], num_processes: int, tell: Tell | Non
 
 
 def _run(job: SimulationJob) -> Finished:
-    done = simulate(job.scenario, record=job.path, profile=job.profile, seed=job.seed, progress=_report)
+    done = simulate(job.scenario, record=job.path, policy=job.policy, seed=job.seed, progress=_report)
     with done.open() as run:
         metrics = run.metrics()
     result = done.result
     return Finished(
-        job.profile,
+        job.policy,
         job.seed,
         job.path,
         metrics,

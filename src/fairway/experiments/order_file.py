@@ -56,7 +56,7 @@ class OrderSpec(ScenarioPart, frozen=True, kw_only=True):
         "default",
     )
     policies: Annotated[tuple[str, ...], Meta(description="Known policies by name.")] = ()
-    profiles: Annotated[dict[str, Policy], Meta(description="Policies of your own, by name.")] = {}
+    own_policies: Annotated[dict[str, Policy], Meta(description="Policies of your own, by name.")] = {}
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="The first seed.")] = 42
     seeds: Annotated[Count, Meta(description="So many seeds, counted up from the first.")] = 1
     arrivals: Annotated[

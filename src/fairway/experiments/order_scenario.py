@@ -27,6 +27,7 @@ from fairway.experiments.ordered_cluster import RunKey
 from fairway.model import DecodeError
 from fairway.model.text_file import read_bytes
 from fairway.scenario.fields import Problem, ScenarioError, decode_struct
+from fairway.scenario.former_words import in_words_of_today
 from fairway.scenario.scenario_file import API_VERSION, SchedulerSpec
 from fairway.scenario.schedulers import configure, plain_config
 from fairway.scenario.text import plain_values
@@ -36,6 +37,7 @@ __all__ = ["ENVIRONMENT", "OrderScenario", "decode_order_scenario", "is_order_sc
 
 ENVIRONMENT: Final = "FAIRWAY_OPENB"
 SCHEDULER: Final = SchedulerSpec()
+FORMER_WORDS: Final = {"profiles": "ownPolicies"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class OrderScenario:
     file: OrderFile
     source: str = field(default="<scenario>", compare=False)
     folder: str = field(default="", compare=False)  # where relative paths begin
+    notes: tuple[str, ...] = field(default=(), compare=False)  # for whoever wrote the file
 
     @property
     def spec(self) -> OrderSpec:
@@ -59,7 +62,7 @@ class OrderScenario:
     @property
     def policies(self) -> list[str]:
         """All policies, the known ones first."""
-        return [*self.spec.policies, *self.spec.profiles]
+        return [*self.spec.policies, *self.spec.own_policies]
 
     def keys(self) -> list[RunKey]:
         """Every run, in the order of the file."""
@@ -109,10 +112,10 @@ class OrderScenario:
             raise ScenarioError(self.source, problems)
         return made
 
-    def plain_profile(self, policy: str) -> dict[str, Any]:
+    def plain_policy(self, policy: str) -> dict[str, Any]:
         """A policy as a KubeSchedulerConfiguration in plain values."""
         problems: list[Problem] = []
-        own = self.spec.profiles.get(policy)
+        own = self.spec.own_policies.get(policy)
         config = own.config if own is not None else policy_config(policy)
         plain = plain_config(config, SCHEDULER.name, self.folder, ("", problems))
         if plain is None:
@@ -148,27 +151,27 @@ class OrderScenario:
                 yield Problem(f"spec.{name}", f"{', '.join(twice)} is there twice")
         if not spec.traces:
             yield Problem("spec.traces", "empty; give the name of a pod list or more")
-        if not spec.policies and not spec.profiles:
+        if not spec.policies and not spec.own_policies:
             yield Problem("spec.policies", f"no policy to run; known ones are {', '.join(POLICIES)}")
         for index, name in enumerate(spec.policies):
             if name not in POLICIES:
                 yield Problem(f"spec.policies[{index}]", f"{shown(name)} is unknown{alternatives(name[:60], POLICIES)}")
-            elif name in spec.profiles:
-                yield Problem(f'spec.profiles["{name}"]', "there is a policy of this name already; take another")
-        for name in spec.profiles:
+            elif name in spec.own_policies:
+                yield Problem(f'spec.ownPolicies["{name}"]', "there is a policy of this name already; take another")
+        for name in spec.own_policies:
             if "/" in name or not name.strip():
-                yield Problem(f'spec.profiles["{name}"]', "is no name: it becomes part of a file's name")
+                yield Problem(f'spec.ownPolicies["{name}"]', "is no name: it becomes part of a file's name")
             found: list[Problem] = []
             self._configured(name, found)
             yield from found
 
     def _configured(self, policy: str, problems: list[Problem], seed: int = 0) -> ProfileConfig | None:
-        own = self.spec.profiles.get(policy)
+        own = self.spec.own_policies.get(policy)
         if own is None and policy not in POLICIES:
             problems.append(Problem("spec.policies", f"{shown(policy)} is unknown"))
             return None
         config = own.config if own is not None else policy_config(policy, seed)
-        at = f'spec.profiles["{policy}"].config', problems
+        at = f'spec.ownPolicies["{policy}"].config', problems
         plan = configure(SCHEDULER, config, self.folder, seed, at)
         return None if plan is None else plan.configuration.profiles[0]
 
@@ -198,10 +201,12 @@ def decode_order_scenario(data: Any, source: str) -> OrderScenario:
     """From plain values; messages say `source`, and relative paths begin at its folder."""
     FOLDERS.offer(source)
     problems = list(kind_problems(data, API_VERSION, KIND))
+    data, notes = in_words_of_today(data, FORMER_WORDS, problems)
     file = None if problems else decode_struct(data, OrderFile, "", problems)
     if file is None:
         raise ScenarioError(source, problems)
-    made = OrderScenario(file, source, os.path.dirname(source))  # noqa: PTH120 - "" for the folder we are in
+    folder = os.path.dirname(source)  # noqa: PTH120 - "" for the folder we are in
+    made = OrderScenario(file, source, folder, notes)
     problems += made.problems()
     if problems:
         raise ScenarioError(source, problems)

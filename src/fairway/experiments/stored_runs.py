@@ -63,7 +63,7 @@ def fingerprint(scenario: OrderScenario, data: OpenbData, key: RunKey) -> str:
         "format": FORMAT,
         "version": __version__,
         "key": list(key),
-        "profile": scenario.plain_profile(key.policy),
+        "profile": scenario.plain_policy(key.policy),
         "files": [_digest(path) for path in data.files(key.trace)],
         "arrivals": spec.arrivals,
         "load": spec.load if spec.arrivals == "drawn" else None,

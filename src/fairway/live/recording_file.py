@@ -75,7 +75,7 @@ class RecordingFile:
             seed=0,
             schedulers=[recorded_scheduler(names[0], configuration, REGISTRY)],
             origin="live",
-            profiles=names,
+            policies=names,
             patience=patience,
             anonymous=anonymous,
         )

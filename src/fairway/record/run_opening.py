@@ -47,7 +47,7 @@ META_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "origin": str,
     "anonymous": bool,
     "seed": int,
-    "profiles": list,
+    "policies": list,
     "options": dict,
     "complete": bool,
     "end_seconds": (int, float),
@@ -165,6 +165,8 @@ def _meta(cursor: duckdb.DuckDBPyConnection, path: Path) -> dict[str, Any]:
             check_nesting(value.encode(), "")
             meta[key] = json.loads(value)
         version = int(meta["schema_version"])
+        if "profiles" in meta:  # as policies were called before
+            meta.setdefault("policies", meta.pop("profiles"))
     except DecodeError as error:
         raise RecordError(f"{path} is no run that Fairway wrote: its table meta is {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

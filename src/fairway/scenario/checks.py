@@ -27,7 +27,7 @@ from fairway.scenario.scenario_file import (
 from fairway.scenario.schedulers import configure
 from fairway.trace import group_problems, spec_problems
 
-__all__ = ["SOURCES", "profile_problem", "scenario_problems", "workload_paths"]
+__all__ = ["SOURCES", "policy_problem", "scenario_problems", "workload_paths"]
 
 NAMES: Final = NamesOnly(REGISTRY)
 """Reading a scenario runs nothing: plugins are imported when it is run."""
@@ -51,7 +51,7 @@ def scenario_problems(file: ScenarioFile) -> Iterator[Problem]:
         yield from _source_problems(source, path)
     yield from _name_problems(spec)
     yield from _scheduler_problems(spec.schedulers)
-    yield from _profile_problems(spec)
+    yield from _policy_problems(spec)
     yield from fault_problems(spec)
     yield from defragment_problems(spec)
 
@@ -116,9 +116,9 @@ def _scheduler_problems(schedulers: tuple[SchedulerSpec, ...]) -> Iterator[Probl
                 yield Problem(f"{path}.pause[{number}].for", "no pause at all; allowed: more than 0s")
 
 
-def _profile_problems(spec: ScenarioSpec) -> Iterator[Problem]:
-    for name, policy in spec.profiles.items():
-        path = f'spec.profiles["{name}"]'
+def _policy_problems(spec: ScenarioSpec) -> Iterator[Problem]:
+    for name, policy in spec.policies.items():
+        path = f'spec.policies["{name}"]'
         if not WORD.fullmatch(name):
             yield Problem(path, _no_word(name))
         if spec.schedulers:
@@ -135,9 +135,9 @@ def _config_problems(scheduler: SchedulerSpec, config: Config | None, path: str)
     yield from problems
 
 
-def profile_problem(spec: ScenarioSpec, profile: str, path: str) -> Problem:
+def policy_problem(spec: ScenarioSpec, policy: str, path: str) -> Problem:
     """For a policy that is not there."""
-    return Problem(path, f"{shown(profile)} is unknown{alternatives(profile[:60], ['default', *spec.profiles])}")
+    return Problem(path, f"{shown(policy)} is unknown{alternatives(policy[:60], ['default', *spec.policies])}")
 
 
 def _no_word(name: str) -> str:

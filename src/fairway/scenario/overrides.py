@@ -41,7 +41,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     """So many of the scenario's own nodes, in its proportions; or files (manifests, a snapshot, an openb node list)."""
     workload: Paths | None = None
     """Files: manifests, an SWF log, or an openb pod list."""
-    profile: str | None = None
+    policy: str | None = None
     """The policy of the first scheduler."""
     seed: int | None = None
     until: float | str | None = None

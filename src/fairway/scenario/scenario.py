@@ -26,10 +26,11 @@ from fairway.model import DecodeError, Node
 from fairway.model.text_file import Progress, read_bytes
 from fairway.plugins.registry import REGISTRY
 from fairway.record import RecordOptions
-from fairway.scenario.checks import profile_problem, scenario_problems
+from fairway.scenario.checks import policy_problem, scenario_problems
 from fairway.scenario.defragmentations import defragmentations
 from fairway.scenario.faults import draw_faults
 from fairway.scenario.fields import Problem, ScenarioError, decode_struct
+from fairway.scenario.former_words import in_words_of_today
 from fairway.scenario.overrides import Overrides, overridden
 from fairway.scenario.paths import with_absolute_paths
 from fairway.scenario.scenario_file import API_VERSION, KIND, Config, ScenarioFile, ScenarioSpec, SchedulerSpec
@@ -53,7 +54,8 @@ __all__ = [
     "to_yaml",
 ]
 
-DEFAULT_PROFILE = "default"
+DEFAULT_POLICY = "default"
+FORMER_WORDS = {"profiles": "policies"}
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Scenario:
     file: ScenarioFile
     source: str = field(default="<scenario>", compare=False)  # what messages call it
     folder: str = field(default="", compare=False)  # where relative paths begin
+    notes: tuple[str, ...] = field(default=(), compare=False)  # for whoever wrote the file
 
     @property
     def spec(self) -> ScenarioSpec:
@@ -85,9 +88,9 @@ class Scenario:
         return None if self.spec.end is None else float(self.spec.end)
 
     @property
-    def profile_names(self) -> list[str]:
+    def policy_names(self) -> list[str]:
         """The policies one can choose: `default`, then those of the file in their order."""
-        return list(dict.fromkeys((DEFAULT_PROFILE, *self.spec.profiles)))
+        return list(dict.fromkeys((DEFAULT_POLICY, *self.spec.policies)))
 
     @property
     def kubelet_settings(self) -> KubeletSettings:
@@ -110,10 +113,10 @@ class Scenario:
         return RecordOptions(**{name: getattr(wanted, name) for name in wanted.__struct_fields__})
 
     def plan(
-        self, profile: str | None = None, progress: Progress | None = None, workload: Workload | None = None
+        self, policy: str | None = None, progress: Progress | None = None, workload: Workload | None = None
     ) -> Plan:
         """Everything that a `Simulation` runs, with this policy; `progress` hears of the reading, if none is given."""
-        schedulers = self.configurations(profile)  # first: what is wrong here is told before long files are read
+        schedulers = self.configurations(policy)  # first: what is wrong here is told before long files are read
         workload = self.workload(progress) if workload is None else workload
         nodes = self._nodes_of(workload)
         return Plan(
@@ -130,26 +133,26 @@ class Scenario:
             typical_pods=typical_of(workload, nodes),
         )
 
-    def configurations(self, profile: str | None = None, registry: Registry = REGISTRY) -> list[SchedulerPlan]:
-        """Every scheduler, ready to run; `profile` says which policy the first one has."""
+    def configurations(self, policy: str | None = None, registry: Registry = REGISTRY) -> list[SchedulerPlan]:
+        """Every scheduler, ready to run; the first one has this policy, or its own configuration."""
         problems: list[Problem] = []
         made = []
         for index, scheduler in enumerate(self.spec.schedulers):
-            config, path = self._config(index, profile)
+            config, path = self._config(index, policy)
             seed = scheduler_seed(self.seed, index)
             made.append(configure(scheduler, config, self.folder, seed, (path, problems), registry))
         if problems:
             raise ScenarioError(self.source, problems)
         return [each for each in made if each is not None]
 
-    def _config(self, index: int, profile: str | None) -> tuple[Config | None, str]:
+    def _config(self, index: int, policy: str | None) -> tuple[Config | None, str]:
         """The config of a scheduler, and the field it comes from."""
-        profiles = self.spec.profiles
-        if index == 0 and profile is not None:
-            if profile in profiles:
-                return profiles[profile].config, f'spec.profiles["{profile}"].config'
-            if profile != DEFAULT_PROFILE:
-                raise ScenarioError(self.source, [profile_problem(self.spec, profile, "spec.profiles")])
+        policies = self.spec.policies
+        if index == 0 and policy is not None:
+            if policy in policies:
+                return policies[policy].config, f'spec.policies["{policy}"].config'
+            if policy != DEFAULT_POLICY:
+                raise ScenarioError(self.source, [policy_problem(self.spec, policy, "spec.policies")])
         return self.spec.schedulers[index].config, f"spec.schedulers[{index}].config"
 
     def workload(self, progress: Progress | None = None) -> Workload:
@@ -181,9 +184,9 @@ class Scenario:
         return np.random.default_rng((zlib.crc32(purpose.encode()), self.seed))
 
     def with_overrides(self, **wanted: Any) -> Scenario:
-        """With other nodes, workload, profile, seed, until or strict; see `Overrides` for what each may be."""
-        if wanted.get("profile") is not None:
-            config, _ = self._config(0, wanted["profile"])
+        """With other nodes, workload, policy, seed, until or strict; see `Overrides` for what each may be."""
+        if wanted.get("policy") is not None:
+            config, _ = self._config(0, wanted["policy"])
             first = msgspec.structs.replace(self.spec.schedulers[0], config=config)
             wanted["schedulers"] = (first, *self.spec.schedulers[1:])
         file = overridden(self.file, Overrides(**wanted))
@@ -220,12 +223,13 @@ def decode_scenario(data: Any, source: str) -> Scenario:
         raise ScenarioError(source, [Problem("kind", "an OrderScenario has no time to simulate; use fairway compare")])
     FOLDERS.offer(source)
     problems = list(kind_problems(data, API_VERSION, KIND))
+    data, notes = in_words_of_today(data, FORMER_WORDS, problems)
     file = None if problems else decode_struct(data, ScenarioFile, "", problems)
     if file is not None:
         problems += scenario_problems(file)
     if problems or file is None:
         raise ScenarioError(source, problems)
-    return Scenario(file, source, os.path.dirname(source))  # noqa: PTH120 - "" for the folder we are in
+    return Scenario(file, source, os.path.dirname(source), notes)  # noqa: PTH120 - "" for the folder we are in
 
 
 def complete(scenario: Scenario) -> Scenario:
@@ -240,15 +244,15 @@ def complete(scenario: Scenario) -> Scenario:
         msgspec.structs.replace(each, config=written(each, each.config, f"spec.schedulers[{index}].config"))
         for index, each in enumerate(spec.schedulers)
     )
-    profiles = {
+    policies = {
         name: msgspec.structs.replace(
-            policy, config=written(spec.schedulers[0], policy.config, f'spec.profiles["{name}"].config')
+            policy, config=written(spec.schedulers[0], policy.config, f'spec.policies["{name}"].config')
         )
-        for name, policy in spec.profiles.items()
+        for name, policy in spec.policies.items()
     }
     if problems:
         raise ScenarioError(scenario.source, problems)
-    spec = msgspec.structs.replace(with_absolute_paths(spec, scenario.folder), schedulers=schedulers, profiles=profiles)
+    spec = msgspec.structs.replace(with_absolute_paths(spec, scenario.folder), schedulers=schedulers, policies=policies)
     metadata = msgspec.structs.replace(scenario.file.metadata, name=scenario.name)
     return replace(scenario, file=msgspec.structs.replace(scenario.file, metadata=metadata, spec=spec))
 

@@ -261,7 +261,7 @@ class ScenarioSpec(ScenarioPart, frozen=True, kw_only=True):
     schedulers: Annotated[
         tuple[SchedulerSpec, ...], Meta(description="Who schedules. Without: one, with kube-scheduler's defaults.")
     ] = (SchedulerSpec(),)
-    profiles: Annotated[
+    policies: Annotated[
         dict[str, Policy], Meta(description="Policies by name; `default` is the first scheduler's own config.")
     ] = {}
     kubelet: Annotated[KubeletTimes, Meta(description="What kubelets need.")] = KubeletTimes()

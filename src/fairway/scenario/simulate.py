@@ -46,7 +46,7 @@ class SimulationRun:
     """A simulation that is over."""
 
     scenario: Scenario  # completed; with the seed and the policy that were used
-    profile: str
+    policy: str
     result: Result
     problems: list[str]  # lines of input that made no sense, objects that were there already
     cpu_seconds: float  # what it took: measured, so different every time
@@ -68,7 +68,7 @@ def simulate(
     scenario: Scenario | str | os.PathLike[str],
     *,
     record: str | os.PathLike[str] | None = None,
-    profile: str | None = None,
+    policy: str | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> SimulationRun:
@@ -80,10 +80,10 @@ def simulate(
     begun = process_time()
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(scenario)
-    whole = complete(scenario.with_overrides(profile=profile, seed=seed))
+    whole = complete(scenario.with_overrides(policy=policy, seed=seed))
     workload = whole.workload()
     plan = whole.plan(workload=workload)
-    chosen = profile or "default"
+    chosen = policy or "default"
     with _recorder(whole, plan, chosen, record) as recorder:
         setting_up = None if progress is None else lambda number: progress(Standing(0.0, 0.0, 0, number))
         simulation = Simulation(plan, recorder, NOTHING if record is None else whole.record_options, setting_up)
@@ -94,7 +94,7 @@ def simulate(
     return SimulationRun(whole, chosen, result, problems, process_time() - begun, path)
 
 
-def _recorder(scenario: Scenario, plan: Plan, profile: str, record: str | os.PathLike[str] | None) -> Recorder:
+def _recorder(scenario: Scenario, plan: Plan, policy: str, record: str | os.PathLike[str] | None) -> Recorder:
     if record is None:
         return NullRecorder()
     return RunWriter(
@@ -107,7 +107,7 @@ def _recorder(scenario: Scenario, plan: Plan, profile: str, record: str | os.Pat
             for scheduler in plan.schedulers
         ],
         seed=scenario.seed,
-        profiles=[profile],
+        policies=[policy],
         options=scenario.record_options,
     )
 

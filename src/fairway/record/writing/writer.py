@@ -52,7 +52,7 @@ class RunWriter(RowWriter):
         seed: int,
         schedulers: Sequence[RecordedScheduler] = (),
         origin: Origin = "simulated",
-        profiles: Sequence[str] = (),
+        policies: Sequence[str] = (),
         options: RecordOptions | None = None,
         patience: Patience | None = None,
         anonymous: bool = False,
@@ -66,7 +66,7 @@ class RunWriter(RowWriter):
             "scenario": scenario,
             "schedulers": [scheduler.document() for scheduler in schedulers],
             "seed": seed,
-            "profiles": list(profiles),
+            "policies": list(policies),
             "options": asdict(self.options),
             "complete": False,
         }
