@@ -12,7 +12,7 @@ from fairway.config import default_configuration
 from fairway.explain.controllers import wanted_by
 from fairway.explain.manifests import Manifests
 from fairway.explain.trial import Trial
-from fairway.explain.workloads.standing import Standing
+from fairway.explain.workloads.standing import StandingObjects
 from fairway.model import DaemonSet, Deployment, Loaded, Node, Source, StatefulSet, decode_object
 from fairway.plugins.registry import REGISTRY
 from fairway.rehearsal.rollout_play import RolloutAnswer, play_rollouts
@@ -36,7 +36,7 @@ def play(
     objects = [*nodes, *(decode_object(one) for one in pods)]
     wanted_thing = decode_object(thing)
     assert isinstance(wanted_thing, Deployment | StatefulSet | DaemonSet)
-    standing = Standing(objects, is_rollout=False)
+    standing = StandingObjects(objects, is_rollout=False)
     wanted = standing.settled(wanted_thing, wanted_by(wanted_thing, Source(), nodes))
     manifests = Manifests([Loaded(one, Source()) for one in objects], [wanted], [], rollouts=standing.rollouts)
     (answer,) = play_rollouts(Trial(manifests, default_configuration(REGISTRY), 0), [])

@@ -2,7 +2,8 @@
 
 In: a profile's plugins and a class. Out: after `refresh()`, the mask of rows that pass every node-local filter and
 the sum of node-local scores, brought up to date by asking only about rows in the cluster's journals. Plugins that
-look further than a node are listed for the cycle to ask each time. `pod_cycle` is the only caller.
+look further than a node are listed for the cycle to ask each time. A `Profile` makes them, `answer_cache` keeps them
+within bounds, and all steps of the cycle read them.
 
 A plugin is asked again about a row when something it `reads` changed there: node-local plugins that do not read pods
 are asked when the node changes, the others also when a pod comes or goes.
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import WITH_ROWS, Aspect, Cluster, Nodes, PodClass
-from fairway.plugin import MAX_SCORE, Code, Locality, Plugin, Refusal, Restriction, Skip, overrides
+from fairway.cycle.answer_parts import NamedNodes, Part, judge_pre_filters
+from fairway.plugin import MAX_SCORE, Locality, Refusal, Restriction, Skip, overrides
 
 if TYPE_CHECKING:
     from fairway.cycle.decision import Preemption
@@ -37,27 +39,6 @@ UNFIT = int(np.iinfo(np.int64).min)
 UNFIT_ARRAY = np.array(UNFIT, np.int64)  # ()
 """Arrays are spared the conversion that a plain number costs each time, and those without dimensions need no stretching
 to the length of the others: on a few rows that halves what an operation takes."""
-
-
-class Part:
-    """One plugin's part in a class's answers."""
-
-    __slots__ = ("plugin", "pre_filtered", "pre_scored", "raw", "scaled", "weight", "weight_array")
-
-    def __init__(self, plugin: Plugin, weight: int) -> None:
-        self.plugin = plugin
-        self.weight = weight
-        self.weight_array = np.array(weight, np.int64)  # (): see UNFIT_ARRAY
-        self.pre_filtered: Any = None  # what pre_filter returned: a state, SKIP, a Refusal, a Restriction
-        self.pre_scored: Any = None
-        self.raw: NDArray[np.int64] | None = None  # (capacity,) raw scores, where they are normalised later
-        self.scaled: tuple[int, NDArray[np.int64]] | None = None  # final ones (capacity,) for a highest raw one
-
-    @property
-    def state(self) -> Any:
-        """What `filter` gets."""
-        found = self.pre_filtered
-        return found.state if isinstance(found, Restriction) else found
 
 
 class Answers:
@@ -96,7 +77,7 @@ class Answers:
             if part.plugin.locality is Locality.CLUSTER and part.plugin.reads & WITH_ROWS
         ]
         self.pre_filter_refusal: tuple[str, Refusal] | None = None
-        self.restriction: tuple[frozenset[str], tuple[str, ...]] | None = None
+        self.restriction: NamedNodes | None = None
         self.last_failure: tuple[tuple[int, ...], Diagnosis, Preemption | None] | None = None  # see pod_cycle.refuse
         self.stopped_at: int | None = None  # index into pre_filters: the ones after it were never asked
 
@@ -321,36 +302,11 @@ class Answers:
         view = Nodes(self.cluster)
         changed = False
         for part in self._wide_pre_filters:
-            was = part.pre_filtered
-            found = part.pre_filtered = part.plugin.pre_filter(self.pod_class, view)
-            if found is not was and (isinstance(was, VERDICTS) or isinstance(found, VERDICTS)):
+            before = part.pre_filtered
+            part.pre_filtered = now = part.plugin.pre_filter(self.pod_class, view)
+            if now is not before and (isinstance(before, VERDICTS) or isinstance(now, VERDICTS)):
                 changed = True
         return changed
 
     def _judge_pre_filters(self) -> None:
-        """Read the pre-filters' results in order, as RunPreFilterPlugins does."""
-        self.pre_filter_refusal, self.restriction, self.stopped_at = None, None, None
-        names: frozenset[str] | None = None
-        by: list[str] = []
-        for index, part in enumerate(self.pre_filters):
-            found = part.pre_filtered
-            if isinstance(found, Refusal):
-                self.pre_filter_refusal = (part.plugin.name, found)
-                if found.code is not Code.UNSCHEDULABLE:
-                    self.stopped_at = index
-                    return
-            elif isinstance(found, Restriction):
-                by.append(part.plugin.name)
-                names = found.names if names is None else names & found.names
-                if not names:
-                    words = (
-                        f"node(s) didn't satisfy plugin {by[0]}"
-                        if len(by) == 1
-                        else f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(by))}] simultaneously"
-                    )
-                    self.restriction = (names, tuple(sorted(by)))
-                    self.pre_filter_refusal = ("", Refusal((words,), Code.UNRESOLVABLE))
-                    self.stopped_at = index
-                    return
-        if names is not None:
-            self.restriction = (names, tuple(sorted(by)))
+        self.pre_filter_refusal, self.restriction, self.stopped_at = judge_pre_filters(self.pre_filters)

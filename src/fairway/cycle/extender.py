@@ -28,8 +28,8 @@ __all__ = [
     "EXTENDER",
     "Extender",
     "ExtenderError",
+    "ExtenderVerdict",
     "Filtered",
-    "Verdict",
     "Victims",
     "add_priorities",
     "ask_filters",
@@ -110,7 +110,7 @@ class Extender(Protocol):
 
 
 @dataclass(slots=True)
-class Verdict:
+class ExtenderVerdict:
     """What the extenders said about the feasible nodes."""
 
     mask: NDArray[np.bool_]  # (num_rows,) what is left
@@ -123,10 +123,10 @@ class Verdict:
             diagnosis.refuse(EXTENDER, np.array([row], np.intp), refusal)
 
 
-def ask_filters(extenders: Iterable[Extender], cluster: Cluster, pod: Pod, mask: NDArray[np.bool_]) -> Verdict:
+def ask_filters(extenders: Iterable[Extender], cluster: Cluster, pod: Pod, mask: NDArray[np.bool_]) -> ExtenderVerdict:
     """Ask one after the other, each about what the ones before it have left. Raises `ExtenderError`."""
     table = cluster.nodes
-    verdict = Verdict(mask)
+    verdict = ExtenderVerdict(mask)
     rows = np.flatnonzero(mask).tolist()
     num_before = len(rows)
     for extender in extenders:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fairway.cluster import PodClass
 from fairway.cycle.answers import Answers
 from fairway.cycle.decision import Decision, Outcome
-from fairway.cycle.extender import EXTENDER, ExtenderError, Verdict, add_priorities, ask_filters
+from fairway.cycle.extender import EXTENDER, ExtenderError, ExtenderVerdict, add_priorities, ask_filters
 from fairway.cycle.failure import FailedAttempt, diagnose
 from fairway.cycle.feasibility import Refusals, feasible_mask, fits_on, nominated_rows
 from fairway.cycle.preemption import random_offset
@@ -95,7 +95,7 @@ def _choose(
     answers: Answers,
     mask: NDArray[np.bool_],
     refusals: Refusals,
-    verdict: Verdict | None,
+    verdict: ExtenderVerdict | None,
 ) -> Decision:
     """Score the feasible rows and take the best."""
     pod_class = answers.pod_class
@@ -137,7 +137,7 @@ def _decided(profile: Profile, pod: Pod, pod_class: PodClass, row: int, decision
 
 
 def refuse(
-    profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, verdict: Verdict | None = None
+    profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, verdict: ExtenderVerdict | None = None
 ) -> Decision:
     """No node fits: find out why, then let the post-filters try to make room.
 
@@ -170,7 +170,9 @@ def _moment(profile: Profile, pod: Pod) -> tuple[int, ...] | None:
     return (cluster.node_journal.end, cluster.pod_journal.end, *cluster.versions.now)
 
 
-def _refuse_anew(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, verdict: Verdict | None) -> Decision:
+def _refuse_anew(
+    profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, verdict: ExtenderVerdict | None
+) -> Decision:
     if answers.pre_filter_refusal is not None and answers.pre_filter_refusal[1].code is Code.ERROR:
         plugin, refusal = answers.pre_filter_refusal
         words = f'running PreFilter plugin "{plugin}": {", ".join(refusal.reasons)}'

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Nodes
-from fairway.cycle.answers import Answers, Part
+from fairway.cycle.answer_parts import Part
+from fairway.cycle.answers import Answers
 from fairway.plugin import MAX_SCORE, SKIP
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import msgspec
 from fairway.config import Configuration, default_configuration
 from fairway.explain.controllers import Wanted
 from fairway.explain.manifests import Manifests
-from fairway.explain.run_status import NOT_TRIED, NodeLoad, Status, Waiting, load_sums
+from fairway.explain.run_status import NOT_TRIED, NodeLoad, Status, WaitingPods, load_sums
 from fairway.explain.trial import Trial, read_configuration
 from fairway.live.api.clock import SystemClock
 from fairway.live.api.connection import Connection
@@ -133,14 +133,14 @@ def _node_load(node: Node, used: dict[str, int], resources: Sequence[str]) -> No
     return NodeLoad(node, is_ready, node.spec.unschedulable, {name: used.get(name, 0) for name in resources}, amounts)
 
 
-def _waiting(pods: Sequence[Pod], now: float) -> tuple[Waiting, ...]:
+def _waiting(pods: Sequence[Pod], now: float) -> tuple[WaitingPods, ...]:
     """Pods by the reason that refused most nodes, as their condition tells it; the most frequent first."""
     groups: dict[str, list[tuple[float, str]]] = {}
     for pod in pods:
         created = pod.metadata.creation_timestamp
         waits = now - created.timestamp() if created is not None else 0.0
         groups.setdefault(_reason(pod), []).append((waits, pod.key))
-    found = [Waiting(reason, len(some), *max(some)) for reason, some in groups.items()]
+    found = [WaitingPods(reason, len(some), *max(some)) for reason, some in groups.items()]
     return tuple(sorted(found, key=lambda one: (-one.num_pods, one.reason)))
 
 

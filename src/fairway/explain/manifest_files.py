@@ -19,7 +19,7 @@ from fairway.explain.workloads.cluster_gaps import complete_cluster
 from fairway.explain.workloads.expansion import expand
 from fairway.explain.workloads.inputs import Inputs, read_inputs
 from fairway.explain.workloads.kind_table import open_table
-from fairway.explain.workloads.standing import Standing
+from fairway.explain.workloads.standing import StandingObjects
 from fairway.model import (
     ApiObject,
     CronJob,
@@ -91,7 +91,7 @@ def load_manifests(inputs: Inputs, cluster_files: Sequence[str], there: Sequence
             asked.append((thing, source))
         if not isinstance(thing, OWN_KINDS | Pod):
             kept.append(Loaded(thing, source))
-    standing = Standing([one.object for one in found], is_rollout=inputs.rollout)
+    standing = StandingObjects([one.object for one in found], is_rollout=inputs.rollout)
     asked = standing.without_pods_there(asked, notes)
     # What a running cluster's controllers make is there already; of what is asked for anew, the new form counts.
     given = [one for one in found if not isinstance(one.object, OWN_KINDS) and not _is_asked(one.object, asked)]

@@ -14,7 +14,7 @@ from fairway.model import Node
 from fairway.record import Run
 from fairway.record.snapshot import nodes_at
 
-__all__ = ["NodeLoad", "ResourceLoad", "Status", "Waiting", "load_sums", "read_status"]
+__all__ = ["NodeLoad", "ResourceLoad", "Status", "WaitingPods", "load_sums", "read_status"]
 
 NOT_TRIED = "not tried yet"
 
@@ -57,7 +57,7 @@ class NodeLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingPods:
     """Pods that wait for the same reason: the one that refused most nodes at their last attempt."""
 
     reason: str
@@ -73,7 +73,7 @@ class Status:
     at: float
     nodes: tuple[NodeLoad, ...]
     resources: tuple[ResourceLoad, ...]
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingPods, ...]
     num_running: int  # pods that hold something
 
     @property
@@ -123,7 +123,7 @@ def load_sums(nodes: Iterable[NodeLoad], resources: Sequence[str]) -> tuple[Reso
     return tuple(one for one in sums if one.allocatable or one.used)
 
 
-def _waiting(run: Run, at: float) -> tuple[Waiting, ...]:
+def _waiting(run: Run, at: float) -> tuple[WaitingPods, ...]:
     """Each waiting pod once; the reason that most of them have first."""
     rows = run.sql(
         """
@@ -147,13 +147,14 @@ def _waiting(run: Run, at: float) -> tuple[Waiting, ...]:
         """,
         at,
     )
-    found: dict[str, list[dict[str, Any]]] = {}
+    alike: dict[str, list[dict[str, Any]]] = {}  # pods by the reason they wait for
     for row in rows:
-        found.setdefault(_reason(row), []).append(row)
+        alike.setdefault(_reason(row), []).append(row)
     groups = (
-        Waiting(reason, len(some), at - some[0]["created_seconds"], some[0]["pod"]) for reason, some in found.items()
+        WaitingPods(reason, len(pods), at - pods[0]["created_seconds"], pods[0]["pod"])
+        for reason, pods in alike.items()
     )
-    return tuple(sorted(groups, key=lambda one: (-one.num_pods, one.reason)))
+    return tuple(sorted(groups, key=lambda group: (-group.num_pods, group.reason)))
 
 
 def _reason(row: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from fairway.record import Run
 from fairway.record.vocabulary import HoldNote
 from fairway.words import count_text, length_text, nodes_text, plugin_text, time_text
 
-__all__ = ["Attempt", "Story", "story_document", "story_lines"]
+__all__ = ["RecordedAttempt", "Story", "story_document", "story_lines"]
 
 SHOWN = 12
 """So many lines about attempts are shown; the first and the last ones."""
@@ -26,7 +26,7 @@ WOKEN_FROM = ("unschedulable", "gated")
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class RecordedAttempt:
     """One try to place the pod; `row` is of the table `decisions`."""
 
     row: dict[str, Any]
@@ -57,7 +57,7 @@ class Story:
     """All that the run kept about one pod; `row` is of the table `pods`."""
 
     row: dict[str, Any]
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[RecordedAttempt, ...]
     moves: tuple[dict[str, Any], ...]  # alike ones together: origin, place, event, how many
     events: tuple[dict[str, Any], ...]
     end: float  # of the run
@@ -70,7 +70,7 @@ class Story:
         kept = list(run.decisions.where("pod_id = ?", number))
         funnels, victims = _funnels(run, number), _victims(run, number)
         attempts = tuple(
-            Attempt(one, funnels.get(one["decision_id"], ()), tuple(victims.get(one["decision_id"], ())))
+            RecordedAttempt(one, funnels.get(one["decision_id"], ()), tuple(victims.get(one["decision_id"], ())))
             for one in kept
         )
         moves = run.sql(
@@ -197,7 +197,7 @@ def _headline(story: Story) -> str:
     return " · ".join(parts)
 
 
-def _attempt_lines(attempts: Sequence[Attempt]) -> list[tuple[float, str]]:
+def _attempt_lines(attempts: Sequence[RecordedAttempt]) -> list[tuple[float, str]]:
     """Equal attempts in one line; of too many lines, the first and the last."""
     lines = []
     for words, group in groupby(attempts, key=lambda attempt: attempt.words):

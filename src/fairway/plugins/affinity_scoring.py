@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FULL = np.array(100.0)  # (): see fairway.cycle.answers on why it is an array
 
 
-class Preferences:
+class CarriedTerms:
     """A kind of terms that running pods carry, and what such a term is worth to the pod it means."""
 
     __slots__ = ("_each", "_times", "carried")
@@ -54,7 +54,7 @@ class PreferredAffinity:
     )
 
     def __init__(
-        self, cluster: Cluster, topologies: Topologies, preferences: tuple[Preferences, ...], pod: PodClass
+        self, cluster: Cluster, topologies: Topologies, preferences: tuple[CarriedTerms, ...], pod: PodClass
     ) -> None:
         self._cluster = cluster
         self._topologies = topologies

@@ -16,7 +16,7 @@ from fairway.plugin import MAX_SCORE, Nodes, Plugin, PluginArgs, PodClass
 from fairway.plugins.argument_types import LARGEST_GPU_MILLI, LARGEST_MILLI_CPU, Positive
 
 
-class Wish(NamedTuple):
+class BestFitRequest(NamedTuple):
     """What a pod takes."""
 
     milli_cpu: int
@@ -38,11 +38,11 @@ class BestFit(Plugin):
     args: BestFitArgs
     normalize = "own"
 
-    def pre_score(self, pod: PodClass, nodes: Nodes) -> Wish:
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> BestFitRequest:
         """CPU and devices in thousandths."""
-        return Wish(pod.requests.get("cpu", 0), 0 if pod.devices is None else pod.devices.total)
+        return BestFitRequest(pod.requests.get("cpu", 0), 0 if pod.devices is None else pod.devices.total)
 
-    def score(self, pod: PodClass, nodes: Nodes, state: Wish) -> NDArray[np.int64]:
+    def score(self, pod: PodClass, nodes: Nodes, state: BestFitRequest) -> NDArray[np.int64]:
         """100 where nothing would be left."""
         table, devices, largest = nodes.table, nodes.cluster.devices, self.args
         cpu = nodes.of(table.allocatable[:, CPU]) - nodes.of(table.requested[:, CPU]) - state.milli_cpu
@@ -52,7 +52,7 @@ class BestFit(Plugin):
         return scores
 
     def normalize_scores(
-        self, pod: PodClass, nodes: Nodes, state: Wish, scores: NDArray[np.int64]
+        self, pod: PodClass, nodes: Nodes, state: BestFitRequest, scores: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """From the worst (0) to the best (100)."""
         return stretched(scores, equal=0)

@@ -27,7 +27,7 @@ C = TypeVar("C")
 V = TypeVar("V")
 
 
-class Entry(NamedTuple, Generic[P, C, V]):
+class CompiledPart(NamedTuple, Generic[P, C, V]):
     """What was made of a part."""
 
     part: P  # held, so that nothing else gets its identity
@@ -44,7 +44,7 @@ class CompiledParts(Generic[P, C, V]):
     def __init__(self, make: Callable[[P, C], V], limit: int = MOST_BYTES) -> None:
         self._make = make
         self._limit = limit
-        self._found: OrderedDict[int, Entry[P, C, V]] = OrderedDict()  # by identity of the part
+        self._found: OrderedDict[int, CompiledPart[P, C, V]] = OrderedDict()  # by identity of the part
         self.num_bytes = 0  # that all of them say
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ class CompiledParts(Generic[P, C, V]):
                 return entry.value
             self.num_bytes -= self._found.pop(number).num_bytes
         value = self._make(part, context)
-        made = Entry(part, context, value, len(ENCODER.encode((part, context))))
+        made = CompiledPart(part, context, value, len(ENCODER.encode((part, context))))
         self._found[number] = made
         self.num_bytes += made.num_bytes
         while self.num_bytes > self._limit and len(self._found) > 1:

@@ -21,7 +21,7 @@ from fairway.plugins.argument_types import LARGEST_GPU_MILLI, LARGEST_MILLI_CPU,
 Column = NDArray[np.float64]
 
 
-class Wish(NamedTuple):
+class DotProductRequest(NamedTuple):
     """What a pod takes."""
 
     milli_cpu: int
@@ -50,11 +50,13 @@ class DotProduct(Plugin):
     Args = DotProductArgs
     args: DotProductArgs
 
-    def pre_score(self, pod: PodClass, nodes: Nodes) -> Wish:
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> DotProductRequest:
         """CPU and devices in thousandths."""
-        return Wish(pod.requests.get("cpu", 0), 0 if pod.devices is None else pod.devices.total, pod.devices)
+        return DotProductRequest(
+            pod.requests.get("cpu", 0), 0 if pod.devices is None else pod.devices.total, pod.devices
+        )
 
-    def score(self, pod: PodClass, nodes: Nodes, state: Wish) -> NDArray[np.int64]:
+    def score(self, pod: PodClass, nodes: Nodes, state: DotProductRequest) -> NDArray[np.int64]:
         """100 where the vectors have nothing in common."""
         if self.args.mode == "merge" or state.need is None:
             left = nodes.of(nodes.cluster.devices.left)
@@ -66,7 +68,7 @@ class DotProduct(Plugin):
         scores: NDArray[np.int64] = (MAX_SCORE * (1 - product)).astype(np.int64)
         return np.clip(scores, 0, MAX_SCORE)
 
-    def _best_product(self, nodes: Nodes, wish: Wish, need: DeviceNeed) -> Column:
+    def _best_product(self, nodes: Nodes, request: DotProductRequest, need: DeviceNeed) -> Column:
         """The smallest over the groups of devices that have room; as if empty where none has."""
         devices = nodes.cluster.devices
         free = nodes.of(devices.free)  # (num_rows, max_devices)
@@ -78,20 +80,22 @@ class DotProduct(Plugin):
             for index in range(free.shape[1]):
                 each = free[:, index]
                 room = (each >= need.milli) & (each < WHOLE_DEVICE)
-                product = self._group(nodes, wish, cpu, each.astype(np.float64), left)
+                product = self._group(nodes, request, cpu, each.astype(np.float64), left)
                 best = np.where(room, np.minimum(best, product), best)
         together = idle * WHOLE_DEVICE if self.args.mode != "extend" else np.minimum(idle, need.count) * WHOLE_DEVICE
-        product = self._group(nodes, wish, cpu, together.astype(np.float64), left)
+        product = self._group(nodes, request, cpu, together.astype(np.float64), left)
         best = np.where(idle >= need.count, np.minimum(best, product), best)
         return np.where(np.isinf(best), 1.0, best)
 
-    def _group(self, nodes: Nodes, wish: Wish, cpu: Column, gpu: Column, left: NDArray[np.int64]) -> Column:
+    def _group(
+        self, nodes: Nodes, request: DotProductRequest, cpu: Column, gpu: Column, left: NDArray[np.int64]
+    ) -> Column:
         if self.args.mode == "divide":
             cpu = cpu * gpu / np.maximum(left, 1)
-        return self._product(nodes, wish, cpu, gpu)
+        return self._product(nodes, request, cpu, gpu)
 
-    def _product(self, nodes: Nodes, wish: Wish, cpu: Column, gpu: Column) -> Column:
-        """Half the dot product of (cpu, gpu) and the wish, each divided by the norm."""
+    def _product(self, nodes: Nodes, request: DotProductRequest, cpu: Column, gpu: Column) -> Column:
+        """Half the dot product of (cpu, gpu) and the request, each divided by the norm."""
         told = self.args
         if told.norm == "max":
             by_cpu: Column | float = float(told.largest_milli_cpu)
@@ -100,8 +104,8 @@ class DotProduct(Plugin):
             by_cpu = np.maximum(nodes.of(nodes.table.allocatable[:, CPU]), 1).astype(np.float64)
             by_gpu = np.maximum(nodes.of(nodes.cluster.devices.count), 1) * float(WHOLE_DEVICE)
         else:  # a dimension that the pod does not ask for counts nothing
-            by_cpu, by_gpu = float(wish.milli_cpu or 1), float(wish.gpu_milli or 1)
-        product: Column = (cpu / by_cpu) * (wish.milli_cpu / by_cpu) + (gpu / by_gpu) * (wish.gpu_milli / by_gpu)
+            by_cpu, by_gpu = float(request.milli_cpu or 1), float(request.gpu_milli or 1)
+        product: Column = (cpu / by_cpu) * (request.milli_cpu / by_cpu) + (gpu / by_gpu) * (request.gpu_milli / by_gpu)
         return product / 2
 
     def _free_cpu(self, nodes: Nodes) -> Column:

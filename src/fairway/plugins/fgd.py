@@ -32,7 +32,7 @@ LACKS = {
 }
 
 
-class Placement(NamedTuple):
+class FragmentationRequest(NamedTuple):
     """What a pod would take, and the measure to judge it by."""
 
     need: DeviceNeed | None
@@ -101,11 +101,13 @@ class FGD(Plugin):
         assert cluster.typical_pods is not None
         return cluster.typical_pods
 
-    def pre_score(self, pod: PodClass, nodes: Nodes) -> Placement:
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> FragmentationRequest:
         """What the pod would take."""
-        return Placement(pod.devices, pod.requests.get("cpu", 0), self.cluster.fragmentation(self.typical_pods()))
+        return FragmentationRequest(
+            pod.devices, pod.requests.get("cpu", 0), self.cluster.fragmentation(self.typical_pods())
+        )
 
-    def score(self, pod: PodClass, nodes: Nodes, state: Placement) -> NDArray[np.int64]:
+    def score(self, pod: PodClass, nodes: Nodes, state: FragmentationRequest) -> NDArray[np.int64]:
         """The sigmoid of the fall of fragmentation; 0 where the pod does not fit anyway."""
         tries = self._tries(nodes.numbers, state)
         scores = np.zeros(len(nodes), np.int64)
@@ -113,7 +115,7 @@ class FGD(Plugin):
             np.maximum.at(scores, tries.which, tries.scores)
         return scores
 
-    def explain_score(self, pod: PodClass, nodes: Nodes, state: Placement) -> Sequence[Sequence[str]]:
+    def explain_score(self, pod: PodClass, nodes: Nodes, state: FragmentationRequest) -> Sequence[Sequence[str]]:
         """By how much fragmentation changes, and which typical pods would be stranded."""
         measure, devices = state.measure, self.cluster.devices
         tries = self._tries(nodes.numbers, state)
@@ -136,7 +138,7 @@ class FGD(Plugin):
             words[number] = [f"{where}{change}", *_stranded_lines(measure.typical, before, after)]
         return words
 
-    def _tries(self, rows: NDArray[np.intp], state: Placement) -> Tries:
+    def _tries(self, rows: NDArray[np.intp], state: FragmentationRequest) -> Tries:
         """Every way to put the pod on these rows that differs in its outcome."""
         measure, devices = state.measure, self.cluster.devices
         measure.refresh()
@@ -159,7 +161,7 @@ class FGD(Plugin):
         return Tries(which, np.broadcast_to(index, which.shape), tallies, left, milli_cpu, amounts, scores)
 
     def _try_shares(
-        self, rows: NDArray[np.intp], has_cpu: NDArray[np.bool_], state: Placement
+        self, rows: NDArray[np.intp], has_cpu: NDArray[np.bool_], state: FragmentationRequest
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int32]]:
         """Devices with enough left; idle ones are all alike, so the first stands for them."""
         assert state.need is not None

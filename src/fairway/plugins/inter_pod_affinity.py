@@ -43,7 +43,7 @@ from fairway.plugin import (
     with_spec,
 )
 from fairway.plugins.affinity_filter import RequiredAffinity
-from fairway.plugins.affinity_scoring import Preferences, PreferredAffinity, normalized
+from fairway.plugins.affinity_scoring import CarriedTerms, PreferredAffinity, normalized
 from fairway.plugins.affinity_terms import Carried
 from fairway.plugins.compiled_parts import CompiledParts
 from fairway.plugins.topology_domains import Topologies
@@ -59,7 +59,7 @@ WITHOUT_STATE: Final = {
 
 
 @dataclass(slots=True)
-class Kept:
+class ClassAffinity:
     """What is kept for a pod class."""
 
     required: RequiredAffinity
@@ -95,11 +95,11 @@ class InterPodAffinity(Plugin):
         self._topologies = Topologies(cluster)
         self._repelling = Carried(cluster.counters, "anti_required")
         preferences = [
-            Preferences(Carried(cluster.counters, "affinity_preferred"), 1),
-            Preferences(Carried(cluster.counters, "anti_preferred"), -1),
+            CarriedTerms(Carried(cluster.counters, "affinity_preferred"), 1),
+            CarriedTerms(Carried(cluster.counters, "anti_preferred"), -1),
         ]
         if hard_weight > 0:
-            preferences.append(Preferences(Carried(cluster.counters, "affinity_required"), 1, hard_weight))
+            preferences.append(CarriedTerms(Carried(cluster.counters, "affinity_required"), 1, hard_weight))
         self._preferences = tuple(preferences)
         self._required = CompiledParts(_required)  # of pods that wait, and of those that go
 
@@ -161,10 +161,10 @@ class InterPodAffinity(Plugin):
     ) -> NDArray[np.int64]:
         return normalized(scores)
 
-    def _kept(self, pod: PodClass) -> Kept:
-        kept: Kept | None = pod.kept.get(self)
+    def _kept(self, pod: PodClass) -> ClassAffinity:
+        kept: ClassAffinity | None = pod.kept.get(self)
         if kept is None:
-            kept = pod.kept[self] = Kept(
+            kept = pod.kept[self] = ClassAffinity(
                 RequiredAffinity(self.cluster, self._topologies, self._repelling, pod),
                 PreferredAffinity(self.cluster, self._topologies, self._preferences, pod),
                 "affinity_preferred" in pod.terms or "anti_preferred" in pod.terms,

@@ -61,7 +61,7 @@ LABEL_MISSING: Final = Refusal(
 
 
 @dataclass(slots=True)
-class Kept:
+class ClassSpread:
     """What is kept for a pod class."""
 
     workloads: int  # the version of services and controllers it was made from
@@ -173,8 +173,8 @@ class PodTopologySpread(Plugin):
     ) -> NDArray[np.int64]:
         return normalized(scores, state.ignored)
 
-    def _kept(self, pod: PodClass) -> Kept:
-        kept: Kept | None = pod.kept.get(self)
+    def _kept(self, pod: PodClass) -> ClassSpread:
+        kept: ClassSpread | None = pod.kept.get(self)
         if kept is not None and (
             kept.workloads == self.cluster.versions.of(Aspect.WORKLOADS) or pod.spec.topology_spread_constraints
         ):
@@ -186,8 +186,8 @@ class PodTopologySpread(Plugin):
         pod.kept[self] = made
         return made
 
-    def _compile(self, pod: PodClass) -> Kept:
-        kept = Kept(self.cluster.versions.of(Aspect.WORKLOADS))
+    def _compile(self, pod: PodClass) -> ClassSpread:
+        kept = ClassSpread(self.cluster.versions.of(Aspect.WORKLOADS))
         own = pod.spec.topology_spread_constraints
         shared = self._own_conditions(own, pod.labels) if own else None
         try:

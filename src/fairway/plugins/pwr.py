@@ -63,7 +63,7 @@ PACKAGES: Final = {
 """By a part of the value of the node label alibabacloud.com/cpu-model."""
 
 
-class Wish(NamedTuple):
+class PowerRequest(NamedTuple):
     """What a pod takes."""
 
     milli_cpu: int
@@ -104,18 +104,18 @@ class PWR(Plugin):
         told = self.args.gpu_watts
         self._gpu_watts = GPU_WATTS | {model: Watts(each.idle, each.full) for model, each in told.items()}
 
-    def pre_score(self, pod: PodClass, nodes: Nodes) -> Wish:
+    def pre_score(self, pod: PodClass, nodes: Nodes) -> PowerRequest:
         """CPU and devices."""
-        return Wish(pod.requests.get("cpu", 0), pod.devices)
+        return PowerRequest(pod.requests.get("cpu", 0), pod.devices)
 
-    def score(self, pod: PodClass, nodes: Nodes, state: Wish) -> NDArray[np.int64]:
+    def score(self, pod: PodClass, nodes: Nodes, state: PowerRequest) -> NDArray[np.int64]:
         """Watts saved: 0, or less."""
         grown = self._gpu_growth(nodes, state.need) + self._cpu_growth(nodes, state.milli_cpu)
         scores: NDArray[np.int64] = (-grown).astype(np.int64)
         return scores
 
     def normalize_scores(
-        self, pod: PodClass, nodes: Nodes, state: Wish, scores: NDArray[np.int64]
+        self, pod: PodClass, nodes: Nodes, state: PowerRequest, scores: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """From the worst (0) to the best (100)."""
         return stretched(scores, equal=100)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.plugins.spread_constraints import HOSTNAME, Constraint, Ground, labelled_by_all, matching_pods
-from fairway.plugins.topology_domains import FEW_ROWS, DomainCounts, Source, Topologies
+from fairway.plugins.topology_domains import FEW_ROWS, DomainCounts, ReadCounter, Topologies
 
 if TYPE_CHECKING:
     from fairway.cluster import Cluster, Counters, PodClass, Rows
@@ -45,10 +45,10 @@ class SoftConstraint:
         self.topology = ground.topologies[number]
         self.is_host = constraint.key == HOSTNAME
         self.counts = DomainCounts(self.topology, ground.domains[number])
-        self.host: Source | None = None
+        self.host: ReadCounter | None = None
         counter = matching_pods(counters, pod.namespace, constraint.selector)
         if counter is not None and self.is_host:
-            self.host = Source(counter)
+            self.host = ReadCounter(counter)
         elif counter is not None:
             self.counts.watch(counter)
         # The domain a feasible node shows; nodes without the label show one of their own, or were left out before.
@@ -132,7 +132,7 @@ class ScoreTable:
         source.seen = source.counter.counts.copy()
         self._most = int(now.max(initial=0))
 
-    def _follow(self, source: Source, rows: list[int]) -> None:
+    def _follow(self, source: ReadCounter, rows: list[int]) -> None:
         now, seen, spots, labelled = source.counter.counts, source.seen, self._spots, self._labelled
         for row in rows:
             count = now[row]

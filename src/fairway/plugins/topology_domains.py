@@ -97,7 +97,7 @@ class Topologies:
         return self._nowhere.under(key)
 
 
-class Source:
+class ReadCounter:
     """A counter and how far it has been read."""
 
     __slots__ = ("counter", "position", "seen", "weight")
@@ -120,11 +120,11 @@ class DomainCounts:
         self.domains = topology.domains if domains is None else domains  # (num_rows,)
         self.counts = np.zeros(topology.absent + 1, np.int64)  # (num_domains + 1,); the last one stays 0
         self.total = 0  # pods in all domains, each once for every source
-        self.sources: list[Source] = []
+        self.sources: list[ReadCounter] = []
 
     def watch(self, counter: Counter, weight: int = 1) -> None:
         """Count the pods of one more counter, `weight` times each."""
-        source = Source(counter, weight)
+        source = ReadCounter(counter, weight)
         self.sources.append(source)
         self._count(source)
 
@@ -155,7 +155,7 @@ class DomainCounts:
             source.seen = source.counter.counts.copy()
             self._count(source)
 
-    def _follow(self, source: Source, rows: list[int]) -> None:
+    def _follow(self, source: ReadCounter, rows: list[int]) -> None:
         now, seen = source.counter.counts, source.seen
         for row in rows:
             delta = seen.catch_up(now, row)
@@ -164,7 +164,7 @@ class DomainCounts:
                 if domain != self.topology.absent:
                     self.shift(domain, delta, source.weight)
 
-    def _count(self, source: Source) -> None:
+    def _count(self, source: ReadCounter) -> None:
         if source.counter.total:
             sums = source.seen.sums(self.domains, len(self.counts))
             sums[-1] = 0

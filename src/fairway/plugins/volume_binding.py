@@ -11,18 +11,17 @@ this plugin has no scores.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairway.cluster.node_selection import matcher_mask
-from fairway.cluster.volumes.csi_migration import in_tree_plugin, migrate_volume
 from fairway.cluster.volumes.storage import Reservation
-from fairway.cluster.volumes.volume_columns import affinity_matcher, claim_class
-from fairway.cluster.volumes.volume_use import claim_name, ownership_problem
-from fairway.model import PersistentVolume, PersistentVolumeClaim, Pod
-from fairway.model.selector import NodeMatcher, compile_selector
+from fairway.cluster.volumes.volume_columns import claim_class
+from fairway.cluster.volumes.volume_use import claim_name
+from fairway.model import Pod
+from fairway.model.selector import NodeMatcher
 from fairway.plugin import (
     SKIP,
     Aspect,
@@ -37,11 +36,12 @@ from fairway.plugin import (
     Relaxation,
 )
 from fairway.plugins.fewer_volumes import fewer_volumes
+from fairway.plugins.pod_claims import PodClaims, claim_problem, sort_claims
 from fairway.plugins.unprepared import Unprepared
 from fairway.plugins.volume_binding_args import VolumeBindingArgs
-from fairway.plugins.volume_hints import MIGRATED_PLUGINS_ANNOTATION, VOLUME_HINTS
+from fairway.plugins.volume_hints import VOLUME_HINTS
 from fairway.plugins.volume_matching import allowed_mask, capacity_mask, match_claims
-from fairway.plugins.volume_preparation import BIND_COMPLETED_ANNOTATION, prepare_volumes
+from fairway.plugins.volume_preparation import prepare_volumes
 from fairway.plugins.volume_stock import NO_VOLUME
 
 if TYPE_CHECKING:
@@ -54,28 +54,6 @@ REASONS = (
     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 )
 NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING = (1 << bit for bit in range(len(REASONS)))
-
-
-@dataclass(frozen=True, slots=True)
-class BoundVolume:
-    """The volume of a bound claim: what it asks of nodes."""
-
-    matcher: NodeMatcher | None  # None: any node will do
-    migrated_nodes: frozenset[str] = frozenset()  # nodes where a CSI driver took over, which has labels of its own
-    migrated_matcher: NodeMatcher | None = None
-    problem: str = ""  # why it can not be put in that driver's words
-
-
-@dataclass(frozen=True, slots=True)
-class PodClaims:
-    """The pod's claims, by what has to be done about them."""
-
-    bound: list[BoundVolume | None] = field(default_factory=list)  # None: the volume does not exist
-    selected: list[tuple[PersistentVolumeClaim, str]] = field(
-        default_factory=list
-    )  # to be made on a node chosen before
-    unbound: list[PersistentVolumeClaim] = field(default_factory=list)  # smallest request first
-    problem: str = ""  # why no volume can be matched
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +78,16 @@ class VolumeBinding(Plugin):
             return SKIP
         for volume in pod.spec.volumes:
             name = claim_name(pod.pod, volume)
-            problem = None if name is None else self._claim_problem(pod.pod, name, volume.ephemeral is not None)
+            problem = (
+                None
+                if name is None
+                else claim_problem(self.cluster.storage, pod.pod, name, volume.ephemeral is not None)
+            )
             if problem is not None:
                 return Refusal((problem,), Code.UNRESOLVABLE)
-        found = self._sort_claims(pod)
-        pod.kept[self] = (self.cluster.versions.of(Aspect.STORAGE), found)
-        return found
+        claims = sort_claims(self.cluster.storage, pod)
+        pod.kept[self] = (self.cluster.versions.of(Aspect.STORAGE), claims)
+        return claims
 
     def filter(self, pod: PodClass, nodes: Nodes, state: PodClaims) -> NDArray[np.bool_]:
         findings = self._look(nodes, state)
@@ -169,70 +151,6 @@ class VolumeBinding(Plugin):
             return None
         args = self.args or VolumeBindingArgs()
         return prepare_volumes(self.cluster, pod, self.cluster.nodes.names[row], args.bind_timeout_seconds)
-
-    # -- the pod's claims --------------------------------------------------------------------------------------------
-
-    def _claim_problem(self, pod: Pod, name: str, is_ephemeral: bool) -> str | None:
-        claim = self.cluster.storage.claims.get(f"{pod.metadata.namespace}/{name}")
-        if claim is None:
-            if is_ephemeral:
-                return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
-            return f'persistentvolumeclaim "{name}" not found'
-        if claim.status.phase == "Lost":
-            return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.spec.volume_name}"'
-        if claim.metadata.deletion_timestamp is not None:
-            return f'persistentvolumeclaim "{name}" is being deleted'
-        return ownership_problem(pod, claim) if is_ephemeral else None
-
-    def _sort_claims(self, pod: PodClass) -> PodClaims | Refusal:
-        storage = self.cluster.storage
-        bound: list[BoundVolume | None] = []
-        selected: list[tuple[PersistentVolumeClaim, str]] = []
-        unbound: list[PersistentVolumeClaim] = []
-        is_immediate, problem = False, ""
-        for key in pod.claims:
-            claim = storage.claims[key]
-            if claim.spec.volume_name and BIND_COMPLETED_ANNOTATION in claim.metadata.annotations:
-                volume = storage.volumes.get(claim.spec.volume_name)
-                bound.append(None if volume is None else self._bound_volume(volume))
-                continue
-            class_name = claim_class(claim)
-            storage_class = storage.classes.get(class_name) if class_name else None
-            if storage_class is not None and storage_class.volume_binding_mode is None:
-                return Refusal((f'VolumeBindingMode not set for StorageClass "{class_name}"',), Code.ERROR)
-            if (
-                storage_class is None
-                or storage_class.volume_binding_mode != "WaitForFirstConsumer"
-                or claim.spec.volume_name
-            ):
-                is_immediate = True
-            elif (node := storage.selected_node(claim)) is not None:
-                selected.append((claim, node))
-            else:
-                unbound.append(claim)
-                problem = problem or _selector_problem(claim)
-        if is_immediate:
-            return Refusal(("pod has unbound immediate PersistentVolumeClaims",), Code.UNRESOLVABLE)
-        unbound.sort(key=_requested_nanos)
-        return PodClaims(bound, selected, unbound, problem)
-
-    def _bound_volume(self, volume: PersistentVolume) -> BoundVolume:
-        matcher = affinity_matcher(volume.spec.node_affinity)
-        plugin = in_tree_plugin(volume.spec)
-        if not plugin:
-            return BoundVolume(matcher)
-        nodes = frozenset(
-            name
-            for name, csi_node in self.cluster.storage.csi_nodes.items()
-            if plugin in csi_node.metadata.annotations.get(MIGRATED_PLUGINS_ANNOTATION, "").split(",")
-        )
-        try:
-            migrated = migrate_volume(volume)
-        except ValueError as problem:
-            return BoundVolume(matcher, nodes, None, f"could not translate pv: {problem}")
-        return BoundVolume(
-            matcher, nodes, affinity_matcher(migrated.node_affinity) if migrated is not None else matcher
-        )
 
     # -- the nodes ---------------------------------------------------------------------------------------------------
 
@@ -311,16 +229,3 @@ def _row_mask(nodes: Nodes, name: str) -> NDArray[np.bool_]:
 def _conflict_refusal(conflicts: int) -> Refusal:
     reasons = tuple(reason for bit, reason in enumerate(REASONS) if conflicts >> bit & 1)
     return Refusal(reasons, Code.UNRESOLVABLE)
-
-
-def _requested_nanos(claim: PersistentVolumeClaim) -> int:
-    request = claim.spec.resources.requests.get("storage")
-    return 0 if request is None else request.nanos
-
-
-def _selector_problem(claim: PersistentVolumeClaim) -> str:
-    try:
-        compile_selector(claim.spec.selector)
-    except ValueError as problem:
-        return f"error creating internal label selector for claim: {claim.key}: {problem}"
-    return ""

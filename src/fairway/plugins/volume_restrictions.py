@@ -50,7 +50,7 @@ NOT_COUNTED = Refusal(('cannot read "PreFilterVolumeRestrictions" from cycleStat
 
 
 @dataclass(slots=True)
-class Wanted:
+class WantedVolumes:
     """What the pod wants for itself."""
 
     disks: tuple[Disk, ...]
@@ -81,20 +81,20 @@ class VolumeRestrictions(Plugin):
         conflicts = sum(storage.in_use.is_claim_used(f"{pod.namespace}/{name}") for name in exclusive)
         if not use.disks and not conflicts:
             return SKIP
-        return Wanted(use.disks, frozenset(exclusive), conflicts)
+        return WantedVolumes(use.disks, frozenset(exclusive), conflicts)
 
-    def filter(self, pod: PodClass, nodes: Nodes, state: Wanted) -> NDArray[np.bool_]:
+    def filter(self, pod: PodClass, nodes: Nodes, state: WantedVolumes) -> NDArray[np.bool_]:
         if state.conflicts > 0:
             return np.zeros(len(nodes), bool)
         return ~self._disk_conflicts(nodes, state)
 
-    def explain(self, pod: PodClass, nodes: Nodes, state: Wanted) -> Sequence[Refusal]:
+    def explain(self, pod: PodClass, nodes: Nodes, state: WantedVolumes) -> Sequence[Refusal]:
         return [DISK_CONFLICT if taken else CLAIM_CONFLICT for taken in self._disk_conflicts(nodes, state)]
 
-    def add_pod(self, pod: PodClass, state: Wanted, other: Pod, other_class: PodClass, row: int) -> None:
+    def add_pod(self, pod: PodClass, state: WantedVolumes, other: Pod, other_class: PodClass, row: int) -> None:
         state.conflicts += _count_named(state, other)
 
-    def remove_pod(self, pod: PodClass, state: Wanted, other: Pod, other_class: PodClass, row: int) -> None:
+    def remove_pod(self, pod: PodClass, state: WantedVolumes, other: Pod, other_class: PodClass, row: int) -> None:
         state.conflicts -= _count_named(state, other)
 
     def unprepared(self, point: str, missing: str) -> Plugin:
@@ -112,7 +112,7 @@ class VolumeRestrictions(Plugin):
             Hint(ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD), _is_named),
         )
 
-    def _disk_conflicts(self, nodes: Nodes, state: Wanted) -> NDArray[np.bool_]:
+    def _disk_conflicts(self, nodes: Nodes, state: WantedVolumes) -> NDArray[np.bool_]:
         taken = np.zeros(nodes.table.num_rows, bool)
         for disk in state.disks:
             taken[list(self.cluster.storage.in_use.rows_in_conflict(disk))] = True
@@ -124,17 +124,17 @@ class DisksOnly(VolumeRestrictions):
 
     name = VolumeRestrictions.name
 
-    def pre_filter(self, pod: PodClass, nodes: Nodes) -> Wanted:
-        return Wanted(self.cluster.storage.in_use.use_of(pod).disks, frozenset(), 1)
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> WantedVolumes:
+        return WantedVolumes(self.cluster.storage.in_use.use_of(pod).disks, frozenset(), 1)
 
-    def explain(self, pod: PodClass, nodes: Nodes, state: Wanted) -> Sequence[Refusal]:
+    def explain(self, pod: PodClass, nodes: Nodes, state: WantedVolumes) -> Sequence[Refusal]:
         return [DISK_CONFLICT if taken else NOT_COUNTED for taken in self._disk_conflicts(nodes, state)]
 
-    def may_fail(self, state: Wanted) -> bool:
+    def may_fail(self, state: WantedVolumes) -> bool:
         return True
 
 
-def _count_named(state: Wanted, other: Pod) -> int:
+def _count_named(state: WantedVolumes, other: Pod) -> int:
     """How many of the exclusive claims a pod names. Like kube-scheduler, without a look at its namespace."""
     return sum(
         volume.persistent_volume_claim is not None

@@ -48,7 +48,7 @@ SEPARATOR = "__"
 """A volume in several zones has them all in one label."""
 
 
-class Topology(NamedTuple):
+class VolumeLabel(NamedTuple):
     """One label of a volume: the node must have one of the values."""
 
     key: str
@@ -63,7 +63,7 @@ class VolumeZone(Plugin):
 
     def pre_filter(self, pod: PodClass, nodes: Nodes) -> Any:
         storage = self.cluster.storage
-        wanted: list[Topology] = []
+        wanted: list[VolumeLabel] = []
         for key in storage.in_use.use_of(pod).named_claims:
             name = key.partition("/")[2]
             if not name:
@@ -82,7 +82,7 @@ class VolumeZone(Plugin):
             wanted += _topologies(volume)
         return wanted or SKIP
 
-    def filter(self, pod: PodClass, nodes: Nodes, state: list[Topology]) -> NDArray[np.bool_]:
+    def filter(self, pod: PodClass, nodes: Nodes, state: list[VolumeLabel]) -> NDArray[np.bool_]:
         labels = nodes.table.labels
         matches = np.ones(len(nodes), bool)
         for key, values in state:
@@ -98,7 +98,7 @@ class VolumeZone(Plugin):
             is_labelled |= labels.column(key).ids[nodes.rows] >= 0
         return matches | ~is_labelled
 
-    def explain(self, pod: PodClass, nodes: Nodes, state: list[Topology]) -> Refusal:
+    def explain(self, pod: PodClass, nodes: Nodes, state: list[VolumeLabel]) -> Refusal:
         return ZONE_CONFLICT
 
     def unprepared(self, point: str, missing: str) -> Plugin:
@@ -159,14 +159,14 @@ def _listed(find: Any, count: int, values: frozenset[str]) -> NDArray[np.bool_]:
     return table
 
 
-def _topologies(volume: PersistentVolume) -> list[Topology]:
+def _topologies(volume: PersistentVolume) -> list[VolumeLabel]:
     """The zone and region labels of a volume; one with an empty entry says nothing."""
     found = []
     for key in TOPOLOGY_KEYS:
         if key in volume.metadata.labels:
             values = frozenset(part.strip() for part in volume.metadata.labels[key].split(SEPARATOR))
             if "" not in values:
-                found.append(Topology(key, values))
+                found.append(VolumeLabel(key, values))
     return found
 
 

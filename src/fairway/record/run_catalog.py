@@ -16,7 +16,8 @@ from typing import Any, Final
 import duckdb
 
 from fairway.record.errors import RecordError, quoted
-from fairway.record.schema import TABLES, Column, TableSchema
+from fairway.record.schema import TABLES
+from fairway.record.table_schema import Field, TableSchema
 
 __all__ = ["LATER_TABLES", "amount_columns", "check_objects", "check_tables", "table_names"]
 
@@ -106,7 +107,7 @@ def _check_columns(path: object, table: TableSchema, there: dict[str, tuple[Any,
         if column is None:
             if not table.amounts or AMOUNT_COLUMN.fullmatch(name) is None:
                 raise _foreign(path, f"a column {quoted(name)} of its table {table.name}")
-            column = Column(name, "BIGINT", table.amounts, is_nullable=True)
+            column = Field(name, "BIGINT", table.amounts, is_nullable=True)
         elif default is not None:
             raise RecordError(f"{path} is no run that Fairway wrote: {what} that is calculated")
         if kind != column.type:

@@ -13,7 +13,8 @@ from typing import Any, Final
 import duckdb
 
 from fairway.record.errors import RecordError
-from fairway.record.schema import TABLES, TableSchema
+from fairway.record.schema import TABLES
+from fairway.record.table_schema import TableSchema
 
 __all__ = ["check_contents", "check_meta_size"]
 

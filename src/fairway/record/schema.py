@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final, Literal
 
-from fairway.record.vocabulary import IntervalEnd, NodeChange, NodeEnd, ObjectVerb, PodEnd, Word
+from fairway.record.table_schema import Field, TableSchema
+from fairway.record.vocabulary import IntervalEnd, NodeChange, NodeEnd, ObjectVerb, PodEnd
 
-__all__ = ["SCHEMA_VERSION", "TABLES", "Column", "Origin", "TableSchema", "amount_column", "unit_of"]
+__all__ = ["SCHEMA_VERSION", "TABLES", "Origin", "amount_column", "unit_of"]
 
 SCHEMA_VERSION: Final = 2
 """Raised when a table or column changes its name or meaning; a reader refuses versions that are newer than its own.
@@ -28,52 +28,6 @@ SCHEMA_VERSION: Final = 2
 Origin = Literal["simulated", "live"]
 """Who made what happened: a simulation, which can be run again, or a cluster."""
 
-NO_MOMENTS: Final = ("cycle_seconds", "cpu_seconds", "start_seconds")
-"""Columns that say how long something took, or when something was that may have been before the run."""
-
-SqlType = Literal["VARCHAR", "DOUBLE", "BIGINT", "INTEGER", "BOOLEAN"]
-Lists = tuple[type[Word], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column."""
-
-    name: str
-    type: SqlType
-    meaning: str
-    is_nullable: bool = False
-    words: Lists = ()  # the words it may hold, if it is one of a closed list
-
-
-@dataclass(frozen=True, slots=True)
-class TableSchema:
-    """One table; `amounts` says what its columns of resources mean, empty if it has none."""
-
-    name: str
-    meaning: str
-    order: str  # the columns that give its rows their order; rowid is the order of writing
-    columns: tuple[Column, ...]
-    amounts: str = ""
-
-    @property
-    def creation(self) -> str:
-        """The statement that makes it, without columns of resources."""
-        columns = ", ".join(
-            f"{column.name} {column.type}{'' if column.is_nullable else ' NOT NULL'}" for column in self.columns
-        )
-        return f"CREATE TABLE {self.name} ({columns})"
-
-    @property
-    def moments(self) -> tuple[int, ...]:
-        """The places of the columns that hold times of the run's clock."""
-        return tuple(
-            place
-            for place, column in enumerate(self.columns)
-            if column.type == "DOUBLE" and column.name not in NO_MOMENTS
-        )
-
-
 META = TableSchema(
     "meta",
     "What the run is: `schema_version`, `fairway_version`, `origin` (`simulated` or `live`), `anonymous` (are names "
@@ -83,17 +37,17 @@ META = TableSchema(
     "simulated; of a live cluster its schedulers'), `options` (what was kept), `complete` (false: "
     "interrupted; `interruption` says by what), `end_seconds`, `num_rows` of each table.",
     "key",
-    (Column("key", "VARCHAR", "name"), Column("value", "VARCHAR", "JSON")),
+    (Field("key", "VARCHAR", "name"), Field("value", "VARCHAR", "JSON")),
 )
 RESOURCES = TableSchema(
     "resources",
     "Which column holds which resource.",
     "number",
     (
-        Column("number", "INTEGER", "order of appearance, from 0"),
-        Column("resource", "VARCHAR", "the name Kubernetes has for it: `cpu`, `nvidia.com/gpu`"),
-        Column("amount_column", "VARCHAR", "its column in `nodes`, `pods` and `occupancy`"),
-        Column("unit", "VARCHAR", "`milli` (thousandths), `bytes` or `count`"),
+        Field("number", "INTEGER", "order of appearance, from 0"),
+        Field("resource", "VARCHAR", "the name Kubernetes has for it: `cpu`, `nvidia.com/gpu`"),
+        Field("amount_column", "VARCHAR", "its column in `nodes`, `pods` and `occupancy`"),
+        Field("unit", "VARCHAR", "`milli` (thousandths), `bytes` or `count`"),
     ),
 )
 NODES = TableSchema(
@@ -101,19 +55,19 @@ NODES = TableSchema(
     "One row for each state a node was in; its last row ends when the node goes.",
     "node_id, rowid",
     (
-        Column(
+        Field(
             "node_id", "INTEGER", "number of the node in this run; one that is deleted and made again gets a new one"
         ),
-        Column("node", "VARCHAR", "name"),
-        Column("uid", "VARCHAR", "uid"),
-        Column("from_seconds", "DOUBLE", "from when on this state held"),
-        Column("to_seconds", "DOUBLE", "until when; null: until the end of the run", is_nullable=True),
-        Column("change", "VARCHAR", "what led to this state", words=(NodeChange,)),
-        Column("gone", "VARCHAR", "why the node went at `to_seconds`; null: it did not", True, (NodeEnd,)),
-        Column("is_ready", "BOOLEAN", "its condition Ready was True, or it had no such condition"),
-        Column("is_unschedulable", "BOOLEAN", "it was cordoned"),
-        Column("pods", "BIGINT", "how many pods it has room for"),
-        Column("manifest", "VARCHAR", "the node, as JSON"),
+        Field("node", "VARCHAR", "name"),
+        Field("uid", "VARCHAR", "uid"),
+        Field("from_seconds", "DOUBLE", "from when on this state held"),
+        Field("to_seconds", "DOUBLE", "until when; null: until the end of the run", is_nullable=True),
+        Field("change", "VARCHAR", "what led to this state", words=(NodeChange,)),
+        Field("gone", "VARCHAR", "why the node went at `to_seconds`; null: it did not", True, (NodeEnd,)),
+        Field("is_ready", "BOOLEAN", "its condition Ready was True, or it had no such condition"),
+        Field("is_unschedulable", "BOOLEAN", "it was cordoned"),
+        Field("pods", "BIGINT", "how many pods it has room for"),
+        Field("manifest", "VARCHAR", "the node, as JSON"),
     ),
     amounts="allocatable",
 )
@@ -122,29 +76,29 @@ PODS = TableSchema(
     "One row a pod; written when the pod ends or the run does.",
     "pod_id",
     (
-        Column("pod_id", "INTEGER", "number of the pod in this run, in order of creation, from 0"),
-        Column("pod", "VARCHAR", "`namespace/name`"),
-        Column("namespace", "VARCHAR", "namespace"),
-        Column("uid", "VARCHAR", "uid"),
-        Column("scheduler", "VARCHAR", "the scheduler it asked for"),
-        Column("user_name", "VARCHAR", "annotation `fairway.dev/user`, or else the namespace"),
-        Column("owner", "VARCHAR", "`Kind/name` of its controller", is_nullable=True),
-        Column("priority", "INTEGER", "priority"),
-        Column("template_id", "INTEGER", "its manifest, in `templates`"),
-        Column("annotations", "VARCHAR", "its annotations under `fairway.dev/`, as JSON", is_nullable=True),
-        Column("attempts", "INTEGER", "how often a scheduler tried to place it"),
-        Column("created_seconds", "DOUBLE", "when it was created"),
-        Column("bound_seconds", "DOUBLE", "when it was bound to a node", is_nullable=True),
-        Column("started_seconds", "DOUBLE", "when it began to run", is_nullable=True),
-        Column("ended_seconds", "DOUBLE", "when it ended; null: it was there at the end of the run", is_nullable=True),
-        Column("reason", "VARCHAR", "how it ended; null: it did not", True, (PodEnd,)),
-        Column("node_id", "INTEGER", "the node it was bound to", is_nullable=True),
-        Column("node", "VARCHAR", "and its name", is_nullable=True),
-        Column("gpu_index", "VARCHAR", "the GPU devices it got there: `3`, or `0-1-2`", is_nullable=True),
-        Column("start_seconds", "DOUBLE", "its `status.startTime`: when its kubelet took it, possibly before the run "
-               "began; preemption compares it", is_nullable=True),
-        Column("leaving_seconds", "DOUBLE", "when it was asked to go; from then on until it ended it was terminating",
-               is_nullable=True),
+        Field("pod_id", "INTEGER", "number of the pod in this run, in order of creation, from 0"),
+        Field("pod", "VARCHAR", "`namespace/name`"),
+        Field("namespace", "VARCHAR", "namespace"),
+        Field("uid", "VARCHAR", "uid"),
+        Field("scheduler", "VARCHAR", "the scheduler it asked for"),
+        Field("user_name", "VARCHAR", "annotation `fairway.dev/user`, or else the namespace"),
+        Field("owner", "VARCHAR", "`Kind/name` of its controller", is_nullable=True),
+        Field("priority", "INTEGER", "priority"),
+        Field("template_id", "INTEGER", "its manifest, in `templates`"),
+        Field("annotations", "VARCHAR", "its annotations under `fairway.dev/`, as JSON", is_nullable=True),
+        Field("attempts", "INTEGER", "how often a scheduler tried to place it"),
+        Field("created_seconds", "DOUBLE", "when it was created"),
+        Field("bound_seconds", "DOUBLE", "when it was bound to a node", is_nullable=True),
+        Field("started_seconds", "DOUBLE", "when it began to run", is_nullable=True),
+        Field("ended_seconds", "DOUBLE", "when it ended; null: it was there at the end of the run", is_nullable=True),
+        Field("reason", "VARCHAR", "how it ended; null: it did not", True, (PodEnd,)),
+        Field("node_id", "INTEGER", "the node it was bound to", is_nullable=True),
+        Field("node", "VARCHAR", "and its name", is_nullable=True),
+        Field("gpu_index", "VARCHAR", "the GPU devices it got there: `3`, or `0-1-2`", is_nullable=True),
+        Field("start_seconds", "DOUBLE", "its `status.startTime`: when its kubelet took it, possibly before the run "
+              "began; preemption compares it", is_nullable=True),
+        Field("leaving_seconds", "DOUBLE", "when it was asked to go; from then on until it ended it was terminating",
+              is_nullable=True),
     ),
     amounts="requests, the last ones in force",
 )  # fmt: skip
@@ -153,8 +107,8 @@ TEMPLATES = TableSchema(
     "Manifests of pods without what is a pod's own (name, uid, node, times, annotations under `fairway.dev/`, status).",
     "template_id",
     (
-        Column("template_id", "INTEGER", "number"),
-        Column("manifest", "VARCHAR", "the pod, as JSON"),
+        Field("template_id", "INTEGER", "number"),
+        Field("manifest", "VARCHAR", "the pod, as JSON"),
     ),
 )
 DECISIONS = TableSchema(
@@ -162,26 +116,26 @@ DECISIONS = TableSchema(
     "One row for each attempt to place a pod.",
     "decision_id",
     (
-        Column("decision_id", "BIGINT", "number of the decision in this run, from 0; left-out decisions count"),
-        Column("time_seconds", "DOUBLE", "when it was made"),
-        Column("scheduler", "VARCHAR", "by whom"),
-        Column("pod_id", "INTEGER", "for which pod; null if the pod was long gone", is_nullable=True),
-        Column("pod", "VARCHAR", "`namespace/name`"),
-        Column("attempt", "INTEGER", "which attempt for this pod, from 1"),
-        Column("outcome", "VARCHAR", "`scheduled`, `unschedulable`, `gated` or `error`"),
-        Column("node", "VARCHAR", "the node chosen", is_nullable=True),
-        Column("via", "VARCHAR", "how it was chosen: by `scores`, as the `single` or the `nominated` node",
-               is_nullable=True),
-        Column("num_nodes", "INTEGER", "how many nodes there were, if none fitted", is_nullable=True),
-        Column("num_feasible", "INTEGER", "how many nodes fitted, of those looked at"),
-        Column("score", "BIGINT", "the best total score, if nodes were scored", is_nullable=True),
-        Column("num_best", "INTEGER", "how many nodes had it"),
-        Column("cycle_seconds", "DOUBLE",
-               "time that the attempt took the scheduler: CPU time where plugins were timed, else on a real clock; "
-               "different in every run"),
-        Column("nominated_node", "VARCHAR", "the node that preemption makes room on", is_nullable=True),
-        Column("num_victims", "INTEGER", "how many pods it evicts there"),
-        Column("message", "VARCHAR", "why the pod was not placed", is_nullable=True),
+        Field("decision_id", "BIGINT", "number of the decision in this run, from 0; left-out decisions count"),
+        Field("time_seconds", "DOUBLE", "when it was made"),
+        Field("scheduler", "VARCHAR", "by whom"),
+        Field("pod_id", "INTEGER", "for which pod; null if the pod was long gone", is_nullable=True),
+        Field("pod", "VARCHAR", "`namespace/name`"),
+        Field("attempt", "INTEGER", "which attempt for this pod, from 1"),
+        Field("outcome", "VARCHAR", "`scheduled`, `unschedulable`, `gated` or `error`"),
+        Field("node", "VARCHAR", "the node chosen", is_nullable=True),
+        Field("via", "VARCHAR", "how it was chosen: by `scores`, as the `single` or the `nominated` node",
+              is_nullable=True),
+        Field("num_nodes", "INTEGER", "how many nodes there were, if none fitted", is_nullable=True),
+        Field("num_feasible", "INTEGER", "how many nodes fitted, of those looked at"),
+        Field("score", "BIGINT", "the best total score, if nodes were scored", is_nullable=True),
+        Field("num_best", "INTEGER", "how many nodes had it"),
+        Field("cycle_seconds", "DOUBLE",
+              "time that the attempt took the scheduler: CPU time where plugins were timed, else on a real clock; "
+              "different in every run"),
+        Field("nominated_node", "VARCHAR", "the node that preemption makes room on", is_nullable=True),
+        Field("num_victims", "INTEGER", "how many pods it evicts there"),
+        Field("message", "VARCHAR", "why the pod was not placed", is_nullable=True),
     ),
 )  # fmt: skip
 FILTER_COUNTS = TableSchema(
@@ -190,12 +144,12 @@ FILTER_COUNTS = TableSchema(
     "plugin that refused it, so the rows of a decision add up to its `num_nodes`.",
     "decision_id, number",
     (
-        Column("decision_id", "BIGINT", "decision"),
-        Column("number", "INTEGER", "order within the decision, from 0"),
-        Column("plugin", "VARCHAR", "who refused"),
-        Column("code", "VARCHAR", "`Unschedulable`, `UnschedulableAndUnresolvable`, `Error` or `Pending`"),
-        Column("reason", "VARCHAR", "why; several reasons of one node are joined by `, `"),
-        Column("num_nodes", "INTEGER", "how many nodes"),
+        Field("decision_id", "BIGINT", "decision"),
+        Field("number", "INTEGER", "order within the decision, from 0"),
+        Field("plugin", "VARCHAR", "who refused"),
+        Field("code", "VARCHAR", "`Unschedulable`, `UnschedulableAndUnresolvable`, `Error` or `Pending`"),
+        Field("reason", "VARCHAR", "why; several reasons of one node are joined by `, `"),
+        Field("num_nodes", "INTEGER", "how many nodes"),
     ),
 )
 SCORES = TableSchema(
@@ -203,12 +157,12 @@ SCORES = TableSchema(
     "The best nodes of a decision, as many as were asked for, with each plugin's share.",
     "decision_id, rank, plugin",
     (
-        Column("decision_id", "BIGINT", "decision"),
-        Column("rank", "INTEGER", "1 is the best; equals are in the order of their names"),
-        Column("node", "VARCHAR", "node"),
-        Column("total", "BIGINT", "its total score"),
-        Column("plugin", "VARCHAR", "plugin"),
-        Column("score", "BIGINT", "that plugin's share, normalised and weighted"),
+        Field("decision_id", "BIGINT", "decision"),
+        Field("rank", "INTEGER", "1 is the best; equals are in the order of their names"),
+        Field("node", "VARCHAR", "node"),
+        Field("total", "BIGINT", "its total score"),
+        Field("plugin", "VARCHAR", "plugin"),
+        Field("score", "BIGINT", "that plugin's share, normalised and weighted"),
     ),
 )
 PREEMPTIONS = TableSchema(
@@ -216,11 +170,11 @@ PREEMPTIONS = TableSchema(
     "The pods a decision evicts to make room.",
     "decision_id, number",
     (
-        Column("decision_id", "BIGINT", "decision"),
-        Column("number", "INTEGER", "order within the decision, from 0"),
-        Column("node", "VARCHAR", "node"),
-        Column("victim_id", "INTEGER", "the pod evicted; null if it was long gone", is_nullable=True),
-        Column("victim", "VARCHAR", "its `namespace/name`"),
+        Field("decision_id", "BIGINT", "decision"),
+        Field("number", "INTEGER", "order within the decision, from 0"),
+        Field("node", "VARCHAR", "node"),
+        Field("victim_id", "INTEGER", "the pod evicted; null if it was long gone", is_nullable=True),
+        Field("victim", "VARCHAR", "its `namespace/name`"),
     ),
 )
 QUEUE_MOVES = TableSchema(
@@ -228,13 +182,13 @@ QUEUE_MOVES = TableSchema(
     "Every move of a waiting pod.",
     "rowid",
     (
-        Column("time_seconds", "DOUBLE", "when"),
-        Column("scheduler", "VARCHAR", "in whose queue"),
-        Column("pod_id", "INTEGER", "which pod; null if the pod was long gone", is_nullable=True),
-        Column("origin", "VARCHAR", "from where: `active`, `backoff`, `unschedulable`, `gated`, `in_flight`; null: "
-               "it was not in the queue", is_nullable=True),
-        Column("place", "VARCHAR", "to where; null: it left the queue", is_nullable=True),
-        Column("event", "VARCHAR", "upon what"),
+        Field("time_seconds", "DOUBLE", "when"),
+        Field("scheduler", "VARCHAR", "in whose queue"),
+        Field("pod_id", "INTEGER", "which pod; null if the pod was long gone", is_nullable=True),
+        Field("origin", "VARCHAR", "from where: `active`, `backoff`, `unschedulable`, `gated`, `in_flight`; null: "
+              "it was not in the queue", is_nullable=True),
+        Field("place", "VARCHAR", "to where; null: it left the queue", is_nullable=True),
+        Field("event", "VARCHAR", "upon what"),
     ),
 )  # fmt: skip
 OCCUPANCY = TableSchema(
@@ -244,13 +198,13 @@ OCCUPANCY = TableSchema(
     "the sum over its intervals with `from_seconds` <= instant < `to_seconds`.",
     "from_seconds, pod_id, rowid",
     (
-        Column("pod_id", "INTEGER", "pod"),
-        Column("pod", "VARCHAR", "`namespace/name`"),
-        Column("node_id", "INTEGER", "node"),
-        Column("node", "VARCHAR", "its name"),
-        Column("from_seconds", "DOUBLE", "from when on"),
-        Column("to_seconds", "DOUBLE", "until when; null: it was open at the end of the run", is_nullable=True),
-        Column("reason", "VARCHAR", "why it closed; null: it did not", True, (PodEnd, IntervalEnd)),
+        Field("pod_id", "INTEGER", "pod"),
+        Field("pod", "VARCHAR", "`namespace/name`"),
+        Field("node_id", "INTEGER", "node"),
+        Field("node", "VARCHAR", "its name"),
+        Field("from_seconds", "DOUBLE", "from when on"),
+        Field("to_seconds", "DOUBLE", "until when; null: it was open at the end of the run", is_nullable=True),
+        Field("reason", "VARCHAR", "why it closed; null: it did not", True, (PodEnd, IntervalEnd)),
     ),
     amounts="held",
 )
@@ -259,11 +213,11 @@ EVENTS = TableSchema(
     "What the world and the schedulers told people.",
     "rowid",
     (
-        Column("time_seconds", "DOUBLE", "when"),
-        Column("kind", "VARCHAR", "kind of the object it is about"),
-        Column("subject", "VARCHAR", "its name, with the namespace if it has one"),
-        Column("reason", "VARCHAR", "one word"),
-        Column("message", "VARCHAR", "a sentence"),
+        Field("time_seconds", "DOUBLE", "when"),
+        Field("kind", "VARCHAR", "kind of the object it is about"),
+        Field("subject", "VARCHAR", "its name, with the namespace if it has one"),
+        Field("reason", "VARCHAR", "one word"),
+        Field("message", "VARCHAR", "a sentence"),
     ),
 )
 OBJECTS = TableSchema(
@@ -271,12 +225,12 @@ OBJECTS = TableSchema(
     "Everything that is no pod and no node, as it came, changed and went.",
     "rowid",
     (
-        Column("time_seconds", "DOUBLE", "when"),
-        Column("verb", "VARCHAR", "what happened to it", words=(ObjectVerb,)),
-        Column("kind", "VARCHAR", "kind"),
-        Column("namespace", "VARCHAR", "namespace, empty if it has none"),
-        Column("name", "VARCHAR", "name"),
-        Column("manifest", "VARCHAR", "the object, as JSON"),
+        Field("time_seconds", "DOUBLE", "when"),
+        Field("verb", "VARCHAR", "what happened to it", words=(ObjectVerb,)),
+        Field("kind", "VARCHAR", "kind"),
+        Field("namespace", "VARCHAR", "namespace, empty if it has none"),
+        Field("name", "VARCHAR", "name"),
+        Field("manifest", "VARCHAR", "the object, as JSON"),
     ),
 )
 PLUGIN_TIMES = TableSchema(
@@ -285,15 +239,15 @@ PLUGIN_TIMES = TableSchema(
     "counting other plugins that it asked.",
     "rowid",
     (
-        Column(
+        Field(
             "decision_id", "BIGINT", "in which attempt; null: between attempts, since the run began", is_nullable=True
         ),
-        Column("time_seconds", "DOUBLE", "when it was noted down"),
-        Column("scheduler", "VARCHAR", "scheduler"),
-        Column("plugin", "VARCHAR", "plugin"),
-        Column("point", "VARCHAR", "extension point, as kube-scheduler's metrics name it: `Filter`, `Score`, ..."),
-        Column("num_calls", "BIGINT", "calls"),
-        Column("cpu_seconds", "DOUBLE", "time used"),
+        Field("time_seconds", "DOUBLE", "when it was noted down"),
+        Field("scheduler", "VARCHAR", "scheduler"),
+        Field("plugin", "VARCHAR", "plugin"),
+        Field("point", "VARCHAR", "extension point, as kube-scheduler's metrics name it: `Filter`, `Score`, ..."),
+        Field("num_calls", "BIGINT", "calls"),
+        Field("cpu_seconds", "DOUBLE", "time used"),
     ),
 )
 GAPS = TableSchema(
@@ -302,11 +256,11 @@ GAPS = TableSchema(
     "one row for each table and gap. Runs without a gap have none; runs that older versions wrote lack the table.",
     "rowid",
     (
-        Column("from_seconds", "DOUBLE", "the first time that the missing rows tell of"),
-        Column("to_seconds", "DOUBLE", "the last"),
-        Column("table_name", "VARCHAR", "which table lacks them"),
-        Column("num_rows", "BIGINT", "how many"),
-        Column("reason", "VARCHAR", "why they could not be written"),
+        Field("from_seconds", "DOUBLE", "the first time that the missing rows tell of"),
+        Field("to_seconds", "DOUBLE", "the last"),
+        Field("table_name", "VARCHAR", "which table lacks them"),
+        Field("num_rows", "BIGINT", "how many"),
+        Field("reason", "VARCHAR", "why they could not be written"),
     ),
 )
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 
 from fairway.record.metric_definitions import DEFINITIONS
-from fairway.record.schema import SCHEMA_VERSION, TABLES, Column, TableSchema
+from fairway.record.schema import SCHEMA_VERSION, TABLES
+from fairway.record.table_schema import Field, TableSchema
 
 __all__ = ["schema_page"]
 
@@ -71,7 +72,7 @@ def _section(table: TableSchema) -> str:
     )
 
 
-def _meaning(column: Column) -> str:
+def _meaning(column: Field) -> str:
     lists = " or ".join(f"[{kind.__name__}](#words)" for kind in column.words)
     return f"{column.meaning}: a word of {lists}" if lists else column.meaning
 

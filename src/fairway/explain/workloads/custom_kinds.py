@@ -16,7 +16,7 @@ from typing import Any
 
 from fairway.explain.controllers import MAX_PODS, Copy, Wanted
 from fairway.explain.workloads.custom_claims import claim_templates, with_claims
-from fairway.explain.workloads.kind_table import Count, KindEntry, Owned, PodsEntry
+from fairway.explain.workloads.kind_table import Count, KindEntry, PodOwner, PodsEntry
 from fairway.explain.workloads.tree_text import MISSING, Scope, fill_text, fill_tree, find_value, merge_trees
 from fairway.model import (
     DecodeError,
@@ -49,7 +49,7 @@ class CustomOwner:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PodSet:
     """One set of pods: an entry, and the item of the object it is about."""
 
     entry: PodsEntry
@@ -72,17 +72,17 @@ def wanted_by_table(one: Skipped, entry: KindEntry, meta: ObjectMeta, others: Se
         if found is None:
             raise CannotCount(f"its {kinds} {target or '?'} is not in the files")
         scope[name] = found.tree
-    places = [place for pods in entry.pods for place in _places(pods, scope)]
-    if not places:
+    pod_sets = [pod_set for pods in entry.pods for pod_set in _pod_sets(pods, scope)]
+    if not pod_sets:
         raise CannotCount(f"it has nothing at {' or '.join(pods.each for pods in entry.pods if pods.each)}")
     stopped = any(find_value(scope, path) in TRUE for path in entry.stopped)
-    return [_wanted(one, entry, meta, place, stopped=stopped) for place in places]
+    return [_wanted(one, entry, meta, pod_set, stopped=stopped) for pod_set in pod_sets]
 
 
-def _places(pods: PodsEntry, scope: Scope) -> Iterator[Place]:
+def _pod_sets(pods: PodsEntry, scope: Scope) -> Iterator[PodSet]:
     if not pods.each:
         if _is_meant(pods, scope):
-            yield Place(pods, scope, "")
+            yield PodSet(pods, scope, "")
         return
     items = find_value(scope, pods.each)
     pairs: list[tuple[Any, Any, str]] = []
@@ -93,7 +93,7 @@ def _places(pods: PodsEntry, scope: Scope) -> Iterator[Place]:
     for key, item, path in pairs:
         inner = {**scope, "item": item, "key": key}
         if _is_meant(pods, inner):
-            yield Place(pods, inner, path)
+            yield PodSet(pods, inner, path)
 
 
 def _is_meant(pods: PodsEntry, scope: Scope) -> bool:
@@ -107,11 +107,11 @@ def _is_meant(pods: PodsEntry, scope: Scope) -> bool:
     return True
 
 
-def _wanted(one: Skipped, entry: KindEntry, meta: ObjectMeta, place: Place, *, stopped: bool) -> Wanted:
-    pods, part = place.entry, place.part
+def _wanted(one: Skipped, entry: KindEntry, meta: ObjectMeta, pod_set: PodSet, *, stopped: bool) -> Wanted:
+    pods, part = pod_set.entry, pod_set.part
     title = f"{one.kind} {meta.namespace}/{meta.name}"
-    scope = {**place.scope, "part": part}
-    template, path = _template(one, title, pods, scope, place.path)
+    scope = {**pod_set.scope, "part": part}
+    template, path = _template(one, title, pods, scope, pod_set.path)
     factors = [_number(count, scope, one, title) for count in pods.count]
     number = math.prod(factors)
     if number > MAX_PODS:
@@ -226,7 +226,7 @@ def _copies(
     return make
 
 
-def _owner(one: Skipped, meta: ObjectMeta, owner: Owned | None, scope: Scope) -> CustomOwner:
+def _owner(one: Skipped, meta: ObjectMeta, owner: PodOwner | None, scope: Scope) -> CustomOwner:
     if owner is None:
         return CustomOwner(one.api_version, one.kind, meta)
     name = fill_text(owner.name, scope)

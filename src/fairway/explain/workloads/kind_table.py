@@ -26,7 +26,7 @@ __all__ = [
     "Count",
     "KindEntry",
     "KindTable",
-    "Owned",
+    "PodOwner",
     "PodsEntry",
     "Reference",
     "open_table",
@@ -51,7 +51,7 @@ class Count(Entry, frozen=True, kw_only=True):
     first: int = 0  # what its index begins with in names
 
 
-class Owned(Entry, frozen=True, kw_only=True):
+class PodOwner(Entry, frozen=True, kw_only=True):
     """Who owns the pods, where it is not the object itself."""
 
     api_version: str
@@ -88,7 +88,7 @@ class PodsEntry(Entry, frozen=True, kw_only=True):
     stopped: tuple[str, ...] = ()  # paths: there are no pods if one of them says true
     name: str = "$(name)-$(part)-$(index)"
     labels: dict[str, str] = {}
-    owner: Owned | None = None
+    owner: PodOwner | None = None
     claims: tuple[Claim, ...] = ()
 
 

@@ -19,12 +19,12 @@ from fairway.explain.workloads.there import ROLLING, Residents, jobs_left, witho
 from fairway.model import ApiObject, CronJob, Job, Pod, Source
 from fairway.model.controllers import Controller
 
-__all__ = ["Standing"]
+__all__ = ["StandingObjects"]
 
 Asked = tuple[Pod | Controller, Source]
 
 
-class Standing:
+class StandingObjects:
     """What the cluster has of that which is asked for."""
 
     def __init__(self, objects: Sequence[ApiObject], *, is_rollout: bool) -> None:

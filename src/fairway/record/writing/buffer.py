@@ -18,7 +18,8 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.record.schema import TableSchema, amount_column
+from fairway.record.schema import amount_column
+from fairway.record.table_schema import TableSchema
 
 __all__ = ["Resources", "RowChange", "TableBuffer"]
 
