@@ -15,8 +15,8 @@ from fairway.model import (
     ReplicationController,
     StatefulSet,
     decode_object,
-    decode_yaml,
     default_object,
+    load_yaml,
     to_builtins,
     validate_object,
 )
@@ -388,6 +388,6 @@ def test_nulls_of_a_real_cluster_are_read() -> None:
       template: {metadata: {creationTimestamp: null}, spec: {restartPolicy: Never, containers: [{name: c}]}}
     status: {succeeded: 1, conditions: null, completedIndexes: "0"}
     """
-    (job,) = decode_yaml(text)
+    job = load_yaml(text, "f")[0].object
     assert isinstance(job, Job)
     assert (job.status.succeeded, job.status.completed_indexes, job.finish) == (1, "0", None)

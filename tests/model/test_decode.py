@@ -22,9 +22,7 @@ from fairway.model import (
     Pod,
     Skipped,
     Source,
-    decode_json,
     decode_object,
-    decode_yaml,
     encode_json,
     load_json,
     load_yaml,
@@ -76,7 +74,9 @@ def test_every_kind_decodes_from_nothing_but_a_name(api_version: str, kind: str)
     thing = decode_object(tree)
     assert (thing.api_version, thing.kind, thing.metadata.name) == (api_version, kind, "x")
     assert json.loads(encode_json(thing)) == tree
-    assert decode_json(json.dumps(tree).encode()) == decode_yaml(yaml.safe_dump(tree).encode()) == [thing]
+    (of_json,) = load_json(json.dumps(tree).encode(), "f")
+    (of_yaml,) = load_yaml(yaml.safe_dump(tree).encode(), "f")
+    assert of_json.object == of_yaml.object == thing
 
 
 ODD_NAMES: dict[str, tuple[dict[str, Any], list[Any]]] = {
@@ -218,7 +218,7 @@ def test_an_unknown_kind_is_an_error_only_when_one_object_is_wanted() -> None:
     with pytest.raises(DecodeError, match="v1 ConfigMap is not a kind Fairway reads; it reads v1 Pod"):
         decode_object(tree, "f")
     skipped: list[Skipped] = []
-    assert decode_json(json.dumps(tree).encode(), "f", skipped) == []
+    assert load_json(json.dumps(tree).encode(), "f", skipped) == []
     assert [(one.api_version, one.kind, one.name, str(one.source)) for one in skipped] == [
         ("v1", "ConfigMap", "x", "f")
     ]
@@ -226,7 +226,7 @@ def test_an_unknown_kind_is_an_error_only_when_one_object_is_wanted() -> None:
 
 def test_a_known_kind_of_another_version_is_skipped() -> None:
     skipped: list[Skipped] = []
-    assert decode_json(b'{"apiVersion":"policy/v1beta1","kind":"PodDisruptionBudget"}', "f", skipped) == []
+    assert load_json(b'{"apiVersion":"policy/v1beta1","kind":"PodDisruptionBudget"}', "f", skipped) == []
     assert skipped[0].api_version == "policy/v1beta1"
 
 
@@ -293,7 +293,7 @@ def test_yaml_anchors_and_merges() -> None:
     metadata: {name: a, labels: &labels {app: web, tier: x}, annotations: {<<: *labels, tier: "y"}}
     spec: {nodeSelector: {<<: [{tier: first}, *labels]}}
     """
-    (pod,) = decode_yaml(text)
+    pod = load_yaml(text, "f")[0].object
     assert isinstance(pod, Pod)
     assert pod.metadata.annotations == {"app": "web", "tier": "y"}
     assert pod.spec.node_selector == {"app": "web", "tier": "first"}
@@ -308,7 +308,7 @@ def scalars(text: str) -> Any:
     [("7", 7), ("-7", -7), ("0x1F", 31), ("010", 8), ("0b11", 3), ("1_000", 1000), ("0", 0)],
 )
 def test_yaml_integers(text: str, value: int) -> None:
-    (pod,) = decode_yaml(scalars(text))
+    pod = load_yaml(scalars(text), "f")[0].object
     assert isinstance(pod, Pod)
     assert pod.spec.priority == value
 

@@ -118,7 +118,7 @@ def run(
 
     if config is not None and scheduler_name is not None:
         raise CommandError(
-            "--config and --scheduler-name were both given", "name the scheduler in the configuration's profile", 2
+            "--config and --scheduler-name were both given", "name the scheduler in the configuration's profile", USAGE
         )
     if extender is None and (options["client_ca_file"] or options["token_file"]):
         raise CommandError("--client-ca-file and --token-file are for --extender", "leave them out", USAGE)

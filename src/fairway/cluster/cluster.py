@@ -184,9 +184,7 @@ class Cluster(Occupancy):
         if is_heartbeat(old, node):
             self.nodes.objects[row] = node
             return []
-        self.counters.lift(row, -1)
         self._set_node(row, node)
-        self.counters.lift(row, 1)
         return [Change(event, old, node) for event in node_changes(old, node)]
 
     def _set_node(self, row: int, node: Node | None) -> None:

@@ -1,10 +1,10 @@
-"""Exact running counts of pods per node and per topology domain.
+"""Exact running counts of pods per node.
 
 In: every pod that is placed on or removed from a row. Out: `Counter`s, for the plugins that look beyond one node: how
-many pods that match these selectors (or carry that affinity term) are on each row, and on all rows with the same value
-of a label. A counter costs one addition per pod that matches, however many classes share it, and lives as long as
-somebody refers to it. One that counts pods on a few rows has no array of its own. Selectors and label sets find each
-other by the labels they have in common, and what a class has very many of is counted together.
+many pods that match these selectors (or carry that affinity term) are on each row. A counter costs one addition per pod
+that matches, however many classes share it, and lives as long as somebody refers to it. One that counts pods on a few
+rows has no array of its own. Selectors and label sets find each other by the labels they have in common, and what a
+class has very many of is counted together. `plugins.topology_domains` sums rows that share the value of a label.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from fairway.cluster.journal import Journal
 from fairway.cluster.label_set_index import LabelSetIndex
-from fairway.cluster.labels import LabelColumns
 from fairway.cluster.row_counts import RowCounts
 from fairway.cluster.selector_index import SelectorIndex
 from fairway.cluster.terms import KINDS, Kind, Term
@@ -44,8 +43,6 @@ class Counter:
 
     __slots__ = (
         "__weakref__",
-        "_domains",
-        "_labels",
         "counts",
         "is_carried",
         "journal",
@@ -56,13 +53,10 @@ class Counter:
 
     def __init__(
         self,
-        labels: LabelColumns,
         counts: RowCounts,
         requirements: tuple[Requirement, ...] = (),
         skip: bool = False,
     ) -> None:
-        self._labels = labels
-        self._domains: dict[str, NDArray[np.int64]] = {}
         self.requirements = requirements
         self.skip_terminating = skip
         self.counts = counts  # of pods by row
@@ -87,30 +81,6 @@ class Counter:
         self.counts.add(row, amount)
         self.total += amount
         self.journal.mark(row)
-        for key, counts in self._domains.items():
-            self._add_to_domain(key, counts, row, amount)
-
-    def by_domain(self, key: str) -> NDArray[np.int64]:
-        """Counts per value id of a label column; rows without the label are in none of them."""
-        column = self._labels.column(key)
-        counts = self._domains.get(key)
-        if counts is None:
-            labelled = column.ids >= 0
-            rows = self.rows[labelled]
-            counts = np.bincount(column.ids[labelled], rows, len(column.values)).astype(np.int64)
-            self._domains[key] = counts
-        elif len(counts) < len(column.values):
-            counts = self._domains[key] = _padded(counts, len(column.values))
-        elif len(counts) > len(column.values):  # the last node with the label is gone: there is nothing to count
-            counts = self._domains[key] = np.zeros(len(column.values), np.int64)
-        return counts
-
-    def lift(self, row: int, sign: int) -> None:
-        """Take a row's pods out of their domains (sign -1) before its labels change, and put them back (1) after."""
-        amount = sign * self.counts[row]
-        if amount:
-            for key, counts in self._domains.items():
-                self._add_to_domain(key, counts, row, amount)
 
     def grow(self, capacity: int) -> None:
         """Make room for more rows."""
@@ -121,22 +91,14 @@ class Counter:
         self.is_carried = False
         self.journal.forget()
 
-    def _add_to_domain(self, key: str, counts: NDArray[np.int64], row: int, amount: int) -> None:
-        column = self._labels.column(key)
-        domain = column.ids[row]
-        if domain >= len(counts):
-            counts = self._domains[key] = _padded(counts, len(column.values))
-        if domain >= 0:
-            counts[domain] += amount
-
 
 class SumCounter(Counter):
     """Counts a pod as often as there are requirements that it meets, where they are very many."""
 
     __slots__ = ("_index",)
 
-    def __init__(self, labels: LabelColumns, counts: RowCounts, requirements: tuple[Requirement, ...]) -> None:
-        super().__init__(labels, counts)
+    def __init__(self, counts: RowCounts, requirements: tuple[Requirement, ...]) -> None:
+        super().__init__(counts)
         self._index: SelectorIndex[Requirement] = SelectorIndex()
         for requirement in requirements:
             self._index.add(requirement[1].requirements, requirement)
@@ -166,10 +128,7 @@ class TermHolder:
 class Counters:
     """All counters in use."""
 
-    def __init__(
-        self, labels: LabelColumns, pods: PodTable, label_sets: Mapping[bytes, LabelSet], capacity: int
-    ) -> None:
-        self._labels = labels
+    def __init__(self, pods: PodTable, label_sets: Mapping[bytes, LabelSet], capacity: int) -> None:
         self._pods = pods
         self._label_sets = label_sets  # those of all classes, held weakly
         self._capacity = capacity
@@ -188,7 +147,7 @@ class Counters:
         key = (requirements, skip_terminating)
         counter = self._by_labels.get(key)
         if counter is None:
-            counter = Counter(self._labels, RowCounts(self._capacity), requirements, skip_terminating)
+            counter = Counter(RowCounts(self._capacity), requirements, skip_terminating)
             wanted = [each for _, selector in requirements for each in selector.requirements]
             self._begin(counter, self._known_sets.find(wanted))
             if self._index.num_things > 2 * len(self._by_labels) + SLACK:
@@ -203,7 +162,7 @@ class Counters:
         """Counters whose sum counts a pod once for each requirement that it meets. Keep them, as with `of_labels`."""
         if len(requirements) <= MANY_TERMS:
             return [self.of_labels((each,), skip_terminating=False) for each in requirements]
-        counter = SumCounter(self._labels, RowCounts(self._capacity), requirements)
+        counter = SumCounter(RowCounts(self._capacity), requirements)
         self._begin(counter, self._known_sets.find(()))
         self._sums.add(counter)
         return [counter]
@@ -231,7 +190,7 @@ class Counters:
         """Holds the counter of pods that carry these terms. Made before the first such pod is placed."""
         holder = self._by_term[kind].get(key)
         if holder is None:
-            counter = Counter(self._labels, RowCounts(self._capacity))
+            counter = Counter(RowCounts(self._capacity))
             holder = self._by_term[kind][key] = TermHolder(kind, terms, counter, self._num_terms)
             self.terms_version += 1
         return holder
@@ -277,11 +236,6 @@ class Counters:
                 counter.add(row, amount)
         for counter in pod_class.term_counters:
             counter.add(row, amount)
-
-    def lift(self, row: int, sign: int) -> None:
-        """See `Counter.lift`."""
-        for counter in self.in_use():
-            counter.lift(row, sign)
 
     def grow(self, capacity: int) -> None:
         """Make room for more rows."""

@@ -37,7 +37,7 @@ class Occupancy:
         self._annotations = ReadAnnotations()
         self.classes = PodClasses(self.nodes, self._annotations)
         self.nodes.placed_requests = self.pods.requests_of
-        self.counters = Counters(self.nodes.labels, self.pods, self.classes.label_sets, self.nodes.capacity)
+        self.counters = Counters(self.pods, self.classes.label_sets, self.nodes.capacity)
         self.pod_journal = LatestJournal(self.nodes.capacity)  # rows whose pods changed
         self._counts = True  # are counters and journals kept? Not within what_if(rows_only=True)
         self._ports_before: dict[int, frozenset[HostPort]] = {}  # within what_if: rows whose ports were touched

@@ -14,6 +14,7 @@ from dataclasses import replace
 import msgspec
 
 from fairway.config import Configuration, default_configuration
+from fairway.exit_codes import USAGE
 from fairway.explain.controllers import Wanted
 from fairway.explain.manifests import Manifests
 from fairway.explain.run_status import NOT_TRIED, NodeLoad, Status, WaitingPods, load_sums
@@ -83,8 +84,10 @@ def _find(name: str, pods: Sequence[Loaded]) -> Loaded:
         return found[0]
     if found:
         which = ", ".join(_key(one) for one in found[:10])
-        raise UserError(f"there are {len(found)} pods called {name}", f"say which: {which}", 2)
-    raise UserError(f"no pod is called {name}", "kubectl get pods -A lists them; finished pods are not looked at", 2)
+        raise UserError(f"there are {len(found)} pods called {name}", f"say which: {which}", USAGE)
+    raise UserError(
+        f"no pod is called {name}", "kubectl get pods -A lists them; finished pods are not looked at", USAGE
+    )
 
 
 def _key(one: Loaded) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from fairway.exit_codes import USAGE
 from fairway.explain.controllers import MAX_PODS, Wanted, wanted_by
 from fairway.explain.manifests import Manifests
 from fairway.explain.workloads.cluster_gaps import complete_cluster
@@ -63,7 +64,7 @@ DUMP = f"kubectl get {DUMPED} -A -o yaml > cluster.yaml"
 def load_manifests(inputs: Inputs, cluster_files: Sequence[str], there: Sequence[Loaded] = ()) -> Manifests:
     """Read everything; see the module. What is `there` belongs to the cluster as the files of `cluster_files` do."""
     if [*inputs.files, *cluster_files].count("-") > 1:
-        raise UserError("standard input can be read only once", "give - once, and files for the rest", 2)
+        raise UserError("standard input can be read only once", "give - once, and files for the rest", USAGE)
     passed_over: list[Skipped] = []
     others: list[Skipped] = []
     notes: list[str] = []

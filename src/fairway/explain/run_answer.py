@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
+from fairway.exit_codes import USAGE
 from fairway.explain.explanation import COLUMNS, Explanation
 from fairway.explain.explanation_text import answer_lines, node_lines
 from fairway.explain.run_moment import Moment
@@ -113,7 +114,7 @@ def answer(
     if node is not None and node not in trial.cluster.nodes.row_of:
         there = sorted(trial.cluster.nodes.row_of)
         what = f"there is no node {node} at {time_text(moment.at)}"
-        raise UserError(what, f"there are: {_few(there)}", 2)
+        raise UserError(what, f"there are: {_few(there)}", USAGE)
     made = RunAnswer(str(run.path), story, moment, Explanation(trial, found, wanted), node, all_nodes)
     made.notes = [*run_notes(run), *trial.notes]
     return made
@@ -124,7 +125,7 @@ def _find(run: Run, name: str, at: float | None) -> dict[str, Any]:
     found = list(run.pods.where("pod = $1 OR uid = $1 OR ends_with(pod, '/' || $1)", name))
     keys = sorted({row["pod"] for row in found})
     if len(keys) > 1:
-        raise UserError(f"there are {len(keys)} pods called {name}", f"say which: {_few(keys)}", 2)
+        raise UserError(f"there are {len(keys)} pods called {name}", f"say which: {_few(keys)}", USAGE)
     if found:
         by_then = [row for row in found if at is None or row["created_seconds"] <= at]
         return (by_then or found)[-1]
@@ -132,7 +133,7 @@ def _find(run: Run, name: str, at: float | None) -> dict[str, Any]:
     words = {word for key in known for word in (key, key.partition("/")[2])} if len(known) < 100_000 else set()
     close = difflib.get_close_matches(name, sorted(words), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {_few(known)}"
-    raise UserError(f"the run has no pod called {name}", hint if known else "it has no pods at all", 2)
+    raise UserError(f"the run has no pod called {name}", hint if known else "it has no pods at all", USAGE)
 
 
 def _moment(run: Run, story: Story, at: float | None, attempt: int | None) -> Moment:
@@ -144,11 +145,11 @@ def _moment(run: Run, story: Story, at: float | None, attempt: int | None) -> Mo
                 return Moment(one["time_seconds"], one)
         kept = _few([str(one["attempt"]) for one in attempts]) or "none were kept"
         made = f"{row['attempts']} attempt{'' if row['attempts'] == 1 else 's'}"
-        raise UserError(f"the run has no attempt {attempt} for {row['pod']}, of {made}", f"it has: {kept}", 2)
+        raise UserError(f"the run has no attempt {attempt} for {row['pod']}, of {made}", f"it has: {kept}", USAGE)
     time = check_time(run, at)
     if time < row["created_seconds"]:
         created = time_text(row["created_seconds"])
-        raise UserError(f"there is no {row['pod']} yet at {time_text(time)}", f"it was created at {created}", 2)
+        raise UserError(f"there is no {row['pod']} yet at {time_text(time)}", f"it was created at {created}", USAGE)
     over = row["bound_seconds"] if row["bound_seconds"] is not None else row["ended_seconds"]
     if over is None or time < over:
         return Moment(time)

@@ -2,7 +2,7 @@
 
 In: a run and a pod's row. Out: a `Story`: its attempts, each with the funnel of nodes that refused it (every node once,
 so the numbers add up), the moves of the queue in counts, what was told about it; as lines and as a document. Called by
-`run_why`.
+`run_answer`.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ run is incomplete, that it has gaps. Called by everything that answers from a ru
 
 from __future__ import annotations
 
+from fairway.exit_codes import USAGE
 from fairway.model import UserError
 from fairway.record import Run
 from fairway.record.gaps import gaps_of
@@ -20,7 +21,7 @@ def check_time(run: Run, at: float | None) -> float:
         return run.end_seconds
     if at > run.end_seconds:
         end = time_text(run.end_seconds)
-        raise UserError(f"the run ended before {time_text(at)}", f"give --at a time up to {end}", 2)
+        raise UserError(f"the run ended before {time_text(at)}", f"give --at a time up to {end}", USAGE)
     return at
 
 

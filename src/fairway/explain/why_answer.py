@@ -12,6 +12,7 @@ import html
 from collections.abc import Sequence
 from typing import Any, Final
 
+from fairway.exit_codes import USAGE
 from fairway.explain.controllers import Wanted
 from fairway.explain.explanation import COLUMNS, Explanation
 from fairway.explain.explanation_text import answer_lines, node_lines
@@ -76,7 +77,7 @@ def why_pod(trial: Trial, name: str, *, node: str | None = None, all_nodes: bool
     """Explain what the trial decides about one of its pods."""
     known = trial.cluster.nodes.row_of
     if node is not None and node not in known:
-        raise UserError(f"there is no node {node}", f"there are: {_few(sorted(known))}", 2)
+        raise UserError(f"there is no node {node}", f"there are: {_few(sorted(known))}", USAGE)
     queue = trial.queue()
     place = _find(name, queue)
     for pod, wanted in queue[:place]:
@@ -93,10 +94,10 @@ def _find(name: str, queue: Sequence[tuple[Pod, Wanted]]) -> int:
     keys = [pod.key for pod, _ in queue]
     if found:
         which = _few([keys[place] for place in found])
-        raise UserError(f"there are {len(found)} pods called {name}", f"say which: {which}", 2)
+        raise UserError(f"there are {len(found)} pods called {name}", f"say which: {which}", USAGE)
     close = difflib.get_close_matches(name, {word for key in keys for word in (key, key.partition("/")[2])}, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {_few(keys)}"
-    raise UserError(f"no pod to place is called {name}", hint, 2)
+    raise UserError(f"no pod to place is called {name}", hint, USAGE)
 
 
 def _few(names: Sequence[str]) -> str:

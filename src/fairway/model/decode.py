@@ -24,9 +24,7 @@ from fairway.model.yaml_text import read_yaml
 __all__ = [
     "Loaded",
     "Skipped",
-    "decode_json",
     "decode_object",
-    "decode_yaml",
     "load_json",
     "load_yaml",
     "skipped_notes",
@@ -78,18 +76,8 @@ _ANYTHING = msgspec.json.Decoder()
 _BYTE = re.compile(r"(?P<problem>.*) \(byte (?P<byte>\d+)\)")
 
 
-def decode_json(data: bytes, source: str = "<json>", skipped: list[Skipped] | None = None) -> list[ApiObject]:
-    """Decode one JSON object or list; objects of other kinds are added to `skipped`."""
-    return [loaded.object for loaded in load_json(data, source, skipped)]
-
-
-def decode_yaml(data: bytes, source: str = "<yaml>", skipped: list[Skipped] | None = None) -> list[ApiObject]:
-    """Decode a YAML stream of objects and lists; objects of other kinds are added to `skipped`."""
-    return [loaded.object for loaded in load_yaml(data, source, skipped)]
-
-
 def load_json(data: bytes, file: str, skipped: list[Skipped] | None = None) -> list[Loaded]:
-    """As `decode_json`, with each object's source."""
+    """One JSON object, or those of a list, each with its source; objects of other kinds are added to `skipped`."""
     source = Source(file)
     check_nesting(data, source)
     header = _read_json(data, source, _HEADER)
@@ -100,7 +88,7 @@ def load_json(data: bytes, file: str, skipped: list[Skipped] | None = None) -> l
 
 
 def load_yaml(data: bytes, file: str, skipped: list[Skipped] | None = None) -> list[Loaded]:
-    """As `decode_yaml`, with each object's source."""
+    """The objects of a YAML stream, lists expanded, each with its source; others are added to `skipped`."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
