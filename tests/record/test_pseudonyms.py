@@ -21,7 +21,7 @@ from fairway.record.writing.pseudonyms import KNOWN_DOMAINS, STAY, Pseudonyms
 from fairway.record.writing.rewriting import rewrite
 from fairway.testing import node, pod
 
-SECRET = "qzx"  # three letters that neither Kubernetes nor a pseudonym's alphabet by chance puts together here
+SECRET = "q98"  # with digits that no pseudonym has
 
 WORDS_OF_KUBERNETES = {
     "access_modes", "action", "caching_mode", "completion_mode", "concurrency_policy", "effect", "fs_type", "operator",
