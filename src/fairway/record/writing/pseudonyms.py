@@ -23,7 +23,7 @@ from fairway.model.meta import LabelSelector, LabelSelectorRequirement
 from fairway.model.node import ContainerImage, Taint
 from fairway.model.pod import Container, ContainerPort, NodeAllocatableResourceClaimStatus, PodOS, PodSpec, Toleration
 from fairway.model.storage import CSINodeDriver, TopologySelectorLabelRequirement
-from fairway.model.workload import ReplicationControllerSpec, ServiceSpec
+from fairway.model.workload import PodDisruptionBudgetStatus, ReplicationControllerSpec, ServiceSpec
 from fairway.record.writing.kept import OWN_ANNOTATIONS, kept_annotations
 from fairway.record.writing.rewriting import rewrite
 
@@ -120,7 +120,7 @@ class Pseudonyms:
     def _values(self, key: str, values: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(self.label_value(key, value) for value in values)
 
-    def _part(self, part: Any) -> Any:  # noqa: PLR0911 - a table of parts and what becomes of them
+    def _part(self, part: Any) -> Any:  # noqa: PLR0911, PLR0912 - a table of parts and what becomes of them
         match part:
             case PodOS():
                 return part
@@ -132,6 +132,9 @@ class Pseudonyms:
                 return replace(part, **self._fields(part), containers=tuple(map(self.name, part.containers)))
             case ServiceSpec() | ReplicationControllerSpec():
                 return replace(part, **self._fields(part), selector=self._labels(part.selector))
+            case PodDisruptionBudgetStatus():
+                names = {self.name(name): time for name, time in part.disrupted_pods.items()}
+                return replace(part, **self._fields(part), disrupted_pods=names)
             case Taint() | Toleration():
                 return replace(part, key=self.label_key(part.key), value=self.label_value(part.key, part.value))
             case LabelSelectorRequirement() | NodeSelectorRequirement() | TopologySelectorLabelRequirement():
