@@ -20,7 +20,7 @@ from fairway.compare.report_facts import comparison_facts
 from fairway.compare.text import NEARLY, SAME, delta_text, metric_title, shown_rows, value_text
 from fairway.pages import render
 from fairway.plots.line_plots import MARK, bar_plot
-from fairway.plots.svg import key
+from fairway.plots.svg import element, key
 
 __all__ = ["report_html"]
 
@@ -97,7 +97,7 @@ def report_html(
         partings=[_parting_text(parting, comparison, is_kept=is_kept) for parting in parted],
         is_kept=is_kept,
         cards=_cards(comparison),
-        mark=MARK if parting_marks(comparison, parted) else "",
+        mark=element("span", MARK) if parting_marks(comparison, parted) else "",
         plots=[*curves_over_time(comparison, parted), waits_card(comparison)],
         steps=step_rows(comparison.policies),
         most_steps=MOST_STEPS,

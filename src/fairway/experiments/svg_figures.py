@@ -16,7 +16,7 @@ from markupsafe import Markup
 from fairway.experiments.figures import Bars, Line, Lines, Stacks
 from fairway.plots.line_plots import hover_columns
 from fairway.plots.readings import Reading
-from fairway.plots.svg import Frame, colour, drawing, element, percent, points, stretched, stroke, text
+from fairway.plots.svg import Frame, colour, drawing, element, percent, points, spread_lines, stretched, stroke, text
 
 __all__ = ["bars_svg", "cause_colour", "lines_svg", "load_readings", "stacks_svg", "value_text"]
 
@@ -108,7 +108,7 @@ def _bar(figure: Bars, key: tuple[str, str], number: int, y: float, scale: float
     parts = [label, element("rect", title, x=0, y=y, width=length, height=BAR, style=f"fill:{colour(number)}")]
     if value.std:
         low, high = percent(max(value.mean - value.std, 0.0) * scale), percent((value.mean + value.std) * scale)
-        parts.append(element("line", class_="spread", x1=low, x2=high, y1=middle, y2=middle))
+        parts += spread_lines(low, high, middle)
     if theirs is not None:
         diamond = element("polygon", class_="published", points="0,-5 5,0 0,5 -5,0")
         at = percent(theirs.mean * scale)

@@ -13,7 +13,7 @@ from typing import Final
 from markupsafe import Markup
 
 from fairway.plots.readings import Line, Reading
-from fairway.plots.svg import Frame, colour, drawing, element, percent, points, stretched, stroke, text
+from fairway.plots.svg import Frame, colour, drawing, element, percent, points, spread_lines, stretched, stroke, text
 
 __all__ = ["MARK", "PlotAxes", "bar_plot", "hover_columns", "line_plot"]
 
@@ -105,7 +105,7 @@ def bar_plot(bars: Sequence[tuple[int, str, float, float | None]]) -> Markup:
         if spread:
             low, high = max(value - spread, 0.0) * scale, (value + spread) * scale
             middle = y + BAR_HEIGHT / 2
-            parts.append(element("line", class_="spread", x1=low + 2, x2=high + 2, y1=middle, y2=middle))
+            parts += spread_lines(low + 2, high + 2, middle)
     parts.append(element("line", class_="axis", x1=1, x2=1, y1=-1, y2=height + 1))
     body = Markup("").join(parts)
     return element("svg", body, class_="bars", width=BAR_WIDTH, height=height, aria_hidden="true")

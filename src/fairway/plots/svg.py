@@ -29,6 +29,7 @@ __all__ = [
     "key",
     "percent",
     "points",
+    "spread_lines",
     "stretched",
     "stroke",
     "text",
@@ -101,9 +102,16 @@ def stretched(parts: Iterable[str], height: float) -> Markup:
         Markup("\n").join(parts),
         viewBox=f"0 0 {UNITS} {height:g}",
         preserveAspectRatio="none",
+        overflow="visible",
         width="100%",
         height=height,
     )
+
+
+def spread_lines(low: float | str, high: float | str, y: float) -> list[Markup]:
+    """From the mean less a standard deviation to the mean and one, across a bar: a line with an edge around it."""
+    ends = {"x1": low, "x2": high, "y1": y, "y2": y}
+    return [element("line", class_="spread-edge", **ends), element("line", class_="spread", **ends)]
 
 
 def drawing(height: float, parts: Iterable[str], label: str, **attributes: str) -> Markup:
@@ -156,12 +164,13 @@ class Frame:
         unless the screen is narrow.
         """
         parts = []
-        always, often = self._fitting(ticks, NARROW), self._fitting(ticks, ROOMY)
+        often = self._fitting(ticks, ROOMY)
+        always = self._fitting(often, NARROW)
         for value, words in ticks:
             share = float(self.share(value))
             x = percent(share)
             parts.append(element("line", class_="axis", x1=x, x2=x, y1=self.height, y2=self.height + 4))
-            if (value, words) in often or (value, words) in always:
+            if (value, words) in often:
                 kind = {} if (value, words) in always else {"class_": "roomy"}
                 anchor = "end" if share > AT_END else "middle"
                 parts.append(text(x, self.height + 18, words, anchor, **kind))
