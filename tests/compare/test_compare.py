@@ -1,11 +1,10 @@
-"""`fairway compare`: metrics side by side, conditions, and the report."""
+"""`fairway compare`: metrics side by side, and conditions."""
 
 import contextlib
 import json
 import re
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -15,21 +14,7 @@ from fairway.compare.metrics import PolicyRuns, compare_policies
 from fairway.compare.text import comparison_lines, delta_text
 from fairway.model import UserError
 from fairway.record import Run, first_difference
-from fairway.scenario.simulate import simulate
 from tests.cli.scenario_files import small_scenario
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Path]:
-    """Two policies, two seeds, recorded."""
-    folder = tmp_path_factory.mktemp("runs")
-    scenario = small_scenario(folder)
-    made = {}
-    for policy in ("default", "packed"):
-        for seed in (4, 5):
-            made[policy, seed] = folder / f"{policy}-{seed}.duckdb"
-            simulate(scenario, record=made[policy, seed], policy=policy, seed=seed)
-    return made
 
 
 def compare(*args: Any) -> int:
@@ -118,29 +103,6 @@ def test_fail_if_is_exit_code_3_and_says_why(
     assert "failed: default: wait_mean is " in err
     assert "pods_waiting" not in err
     assert compare(*reversed(pair), "--fail-if", "wait_mean>+5%") == 0
-
-
-def test_html_report_stands_alone(runs: dict[tuple[str, int], Path], tmp_path: Path) -> None:
-    report = tmp_path / "report.html"
-    assert compare(*runs.values(), "--html", report, "--fail-if", "nodes_used_mean<+0") == 3
-    text = report.read_text(encoding="utf-8")
-    assert "<script" not in text
-    assert not re.search(r"(?:href|src)\s*=|url\(|https?://", text)
-    assert "first different decision" in text
-    assert "failed: packed: nodes_used_mean" in text
-    plots = [ET.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", text, re.DOTALL)]
-    lines = [plot for plot in plots if plot.find("polyline") is not None]
-    assert len(lines) == 5  # pods that wait, nodes used, cpu, memory, waits
-    assert all(len(plot.findall("polyline")) == 2 for plot in lines)
-    bars = [plot for plot in plots if plot.find("rect") is not None]
-    assert len(bars) > 10
-    last = [float(point.split(",")[1]) for point in lines[-1].findall("polyline")[0].attrib["points"].split()]
-    assert last == sorted(last, reverse=True)  # a distribution only rises
-    for plot in lines:
-        width = float(plot.attrib["viewBox"].split()[2])
-        for label in plot.findall("text"):
-            half = 3.2 * len(label.text or "")  # of a letter of 12 pixels, at most
-            assert label.attrib.get("text-anchor") != "middle" or float(label.attrib.get("x", half)) + half <= width + 1
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import pytest
 from markupsafe import Markup
 
 from fairway.pages import render
+from fairway.plots.plot_card import PlotCard
+from tests.pages.page_check import parse
 
 EVIL = '<script>alert("&")</script>'
 SAFE = "&lt;script&gt;alert(&#34;&amp;&#34;)&lt;/script&gt;"
@@ -16,30 +18,51 @@ SAFE = "&lt;script&gt;alert(&#34;&amp;&#34;)&lt;/script&gt;"
 def comparison(**values: object) -> str:
     page: dict[str, object] = {
         "title": "t",
-        "policies": [("a", "red"), ("b", "blue")],
-        "seeds": "one seed",
+        "facts": [("Scenario", "s")],
+        "policies": [("a", ""), ("b", "")],
+        "has_spread": False,
         "failures": [],
         "partings": [],
+        "is_kept": True,
         "cards": None,
+        "mark": "",
         "plots": [],
         "steps": [],
         "most_steps": 2,
         "rows": [],
+        "same_rows": [],
     }
     return render("comparison.html", **page | values)
+
+
+def plot(**words: str) -> PlotCard:
+    return PlotCard("p", "m", Markup(""), "n", ["x", "a"], [["0", "1"]])._replace(**words)
+
+
+def row(**words: str) -> dict[str, object]:
+    return {"title": "t", "meaning": "m", "cells": [], "bars": Markup("")} | words
 
 
 @pytest.mark.parametrize(
     "values",
     [
         {"title": EVIL},
-        {"policies": [(EVIL, "red")]},
+        {"facts": [(EVIL, "")]},
+        {"facts": [("", EVIL)]},
+        {"policies": [(EVIL, "")]},
         {"failures": [EVIL]},
-        {"partings": [EVIL]},
-        {"plots": [(EVIL, "")]},
+        {"partings": [{"sentence": EVIL, "commands": []}]},
+        {"partings": [{"sentence": "", "commands": [EVIL]}]},
+        {"plots": [plot(title=EVIL)]},
+        {"plots": [plot(meaning=EVIL)]},
+        {"plots": [plot(note=EVIL)]},
+        {"plots": [PlotCard("", "", Markup(""), "", [EVIL], [])]},
+        {"plots": [PlotCard("", "", Markup(""), "", [], [[EVIL]])]},
+        {"rows": [row(title=EVIL)]},
+        {"same_rows": [row(meaning=EVIL)]},
         {"steps": [(EVIL, "", "", "")]},
     ],
-    ids=lambda values: next(iter(values)),
+    ids=str,
 )
 def test_words_are_escaped_wherever_they_stand(values: dict[str, object]) -> None:
     page = comparison(**values)
@@ -48,7 +71,13 @@ def test_words_are_escaped_wherever_they_stand(values: dict[str, object]) -> Non
 
 
 def test_markup_stands_as_it_is() -> None:
-    assert "<svg/>" in comparison(plots=[("p", Markup("<svg/>"))])
+    assert "<svg/>" in comparison(plots=[PlotCard("p", "", Markup("<svg/>"), "", [], [])])
+
+
+def test_what_macros_are_given_is_escaped_once() -> None:
+    card = plot(title="a & b")
+    (heading,) = parse(comparison(plots=[card])).all("h3")
+    assert heading.text == "a & b"
 
 
 def test_of_many_steps_the_first_are_shown_and_the_others_counted() -> None:
@@ -74,4 +103,4 @@ def test_a_notebook_gets_the_text_with_its_first_line_in_bold() -> None:
 
 def test_templates_are_part_of_the_package() -> None:
     names = {file.name for file in (resources.files("fairway.pages") / "templates").iterdir()}
-    assert names >= {"page.html", "comparison.html", "experiment.html", "answer.html", "colours.css"}
+    assert names >= {"page.html", "comparison.html", "experiment.html", "answer.html", "parts.html", "colours.css", "report.css"}

@@ -70,10 +70,10 @@ def test_the_heat_map_has_a_row_a_node_and_a_hole_where_it_was_not_there(run: Ru
     assert values is not None
     assert values.shape[0] == 2
     half = values.shape[1] // 2
-    assert np.all(values[0, :half] == 0.5)
+    assert np.allclose(values[0, :half], 0.5)
     assert np.all(values[0, half:] == 0)
     assert np.ma.getmaskarray(values)[1, :half].all()
-    assert np.all(values[1, half:] == 1)
+    assert np.allclose(values[1, half:], 1)
 
 
 def test_axes_that_are_given_are_drawn_on(run: Run, tmp_path: Path) -> None:
@@ -87,3 +87,33 @@ def test_axes_that_are_given_are_drawn_on(run: Run, tmp_path: Path) -> None:
 def test_a_resource_that_is_not_there_is_named(run: Run) -> None:
     with pytest.raises(RecordError, match="no resource gpu; it has cpu"):
         plots.nodes(run, "gpu")
+
+
+def test_rows_have_the_names_of_their_nodes(run: Run) -> None:
+    axes = plots.nodes(run)
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b"]
+    assert axes.get_yticks().tolist() == [0.5, 1.5]
+
+
+def test_runs_that_coincide_are_told_apart_by_their_dashes(run: Run) -> None:
+    for axes in (plots.utilisation({"one": run, "other": run}, "cpu"), plots.waits({"one": run, "other": run})):
+        first, second = axes.get_lines()
+        assert (first.get_linestyle(), second.get_linestyle()) == ("-", "--")
+        assert first.get_linewidth() == second.get_linewidth()
+
+
+def test_a_pod_that_is_shorter_than_a_column_is_seen(tmp_path: Path) -> None:
+    blink = pod("blink", cpu="4")
+    with writer(tmp_path / "run") as made:
+        made.node_added(0.0, node("a", cpu="4"))
+        made.pod_created(10.0, blink, SCHEDULER)
+        made.decided(10.0, SCHEDULER, 1, placed(blink, "a"), 0.0)
+        made.bound(10.0, blink.metadata.uid, "a")
+        made.ended(11.0, blink.metadata.uid, PodEnd.SUCCEEDED)
+        made.close(100 * HOUR)  # a column lasts 750 seconds
+    with Run.open(tmp_path / "run") as opened:
+        (image,) = plots.nodes(opened).get_images()
+    values = image.get_array()
+    assert values is not None
+    assert values[0, 0] == pytest.approx(1 / 750)
+    assert np.all(values[0, 1:] == 0)

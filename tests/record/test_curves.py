@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +49,11 @@ class Life(NamedTuple):
 
     def holds(self, at: float) -> bool:
         return self.bound <= at < (END if self.ended is None else self.ended)
+
+    def seconds_in(self, begin: float, end: float) -> float:
+        """How long it holds something between these times."""
+        ended = END if self.ended is None else self.ended
+        return max(min(end, ended) - max(begin, self.bound), 0.0)
 
 
 LIVES = st.lists(
@@ -99,10 +105,16 @@ def test_curves_are_what_looking_at_every_second_gives(drawn: list[Life]) -> Non
         assert instants == pytest.approx(middles)
         assert used.tolist() == [len({one.node for one in drawn if one.holds(at)}) for at in middles]
 
-        _, by_node = node_shares(history, "cpu", 60)
-        for number in range(2):
-            expected = [sum(one.cpu for one in drawn if one.node == number and one.holds(at)) / CPUS for at in middles]
-            assert by_node[:, number] == pytest.approx(expected)
+        for num_columns in (60, 7):  # a column is a second, or longer than some pods and across the ends of others
+            _, by_node = node_shares(history, "cpu", num_columns)
+            edges = np.linspace(0, END, num_columns + 1)
+            for number in range(2):
+                expected = [
+                    sum(one.cpu * one.seconds_in(*span) for one in drawn if one.node == number)
+                    / (CPUS * END / num_columns)
+                    for span in pairwise(edges)
+                ]
+                assert by_node[:, number] == pytest.approx(expected)
 
         assert wait_seconds(run).tolist() == sorted(float(one.wait) for one in drawn)
 

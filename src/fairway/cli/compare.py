@@ -7,7 +7,6 @@ with what changed and how much of it is chance, the first different decision, an
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +23,7 @@ from fairway.cli.order_options import (
     refuse_order_options,
     refuse_others,
 )
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, paint, progress, say, word
+from fairway.cli.output import Column, emit, is_structured, narrate, output_option, paint, progress, say
 from fairway.exit_codes import FAILED, NO
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ def _compare(
 ) -> int:
     from fairway.compare.gate import GateError, tripped
     from fairway.compare.metrics import compare_policies
-    from fairway.compare.partings import partings
+    from fairway.compare.partings import partings, why_commands
     from fairway.compare.text import comparison_document, comparison_lines, shown_rows
 
     comparison = compare_policies(policies)
@@ -207,15 +206,14 @@ def _compare(
         from fairway.compare.report import report_html
         from fairway.compare.report_file import write_report
 
-        write_report(Path(html), report_html(comparison, parted, failures))
+        write_report(Path(html), report_html(comparison, parted, failures, is_kept=is_kept))
     if output in ("table", "wide"):
         for line in comparison_lines(comparison, shown_rows(comparison, everything=output == "wide"), paint):
             click.echo(line)  # it is made visible already, but for the colours
         for parting in parted:
             hint = ""
-            if parting.pod is not None and is_kept and parting.seed is not None:
-                other = next(policy for policy in policies if policy.name == parting.policy)
-                hint = f" → fairway why {word(parting.pod)} --run {shlex.quote(other.paths[parting.seed])}"
+            if is_kept and (commands := why_commands(parting, policies)):
+                hint = f" → {commands[-1]}"
             say(parting.sentence(comparison.first.name) + hint)
     else:
         document = comparison_document(comparison)

@@ -22,8 +22,9 @@ from fairway.experiments.openb_expected import Expected, read_expected
 from fairway.experiments.order_scenario import OrderScenario, load_order_scenario
 from fairway.experiments.ordered_cluster import RunKey
 from fairway.experiments.results import Results, write_tables
-from fairway.experiments.stored_runs import StoredRun
+from fairway.experiments.stored_runs import StoredRun, run_path
 from fairway.pool import ProcessKilledError, num_cpus
+from fairway.words import count_text
 
 __all__ = ["compare_in_order"]
 
@@ -46,7 +47,7 @@ def compare_in_order(source: str, wanted: OrderChoices) -> int:
     results = Results.of(scenario.name, runs, expected)
     write_tables(results, folder / "tables", scenario.spec.load)
     _draw(results, folder)
-    page = _page(results, scenario, folder, wanted.html)
+    page = _page(results, scenario, len(data.nodes()), folder, wanted.html)
     emit(*_table(results), wanted.output, document=_document(results, scenario))
     if not is_structured(wanted.output):
         _narrate(results, folder, page)
@@ -116,11 +117,13 @@ def _page_path(folder: Path, html: str | None) -> Path:
     return Path(html) if html is not None else folder / "report.html"
 
 
-def _page(results: Results, scenario: OrderScenario, folder: Path, html: str | None) -> Path:
+def _page(results: Results, scenario: OrderScenario, num_nodes: int, folder: Path, html: str | None) -> Path:
+    from fairway.compare.report_facts import day_fact
     from fairway.experiments.report import order_html
 
     page = _page_path(folder, html)
-    write_report(page, order_html(results, scenario))
+    day = day_fact(run_path(folder, key) for key in results.runs)
+    write_report(page, order_html(results, scenario, [("Nodes", count_text(num_nodes)), day]))
     return page
 
 

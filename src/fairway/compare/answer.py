@@ -50,7 +50,7 @@ class CompareAnswer:
 
     def keep_report(self) -> None:
         """Make the page now, because the runs are about to go."""
-        self._report = self.report()
+        self._report = report_html(self.comparison, self.partings, [], is_kept=False)
 
     def lines(self, *, everything: bool = False) -> list[str]:
         """The table, with all metrics if wanted, then where policies part."""

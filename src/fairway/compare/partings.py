@@ -6,14 +6,16 @@ In: runs of the same seed, the first policy's and each other's. Out: a `Parting`
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from fairway.compare.metrics import Comparison, PolicyRuns
 from fairway.record import RecordError, Run, first_difference
-from fairway.words import clock_text
+from fairway.words import clock_text, visible
 
-__all__ = ["Parting", "partings"]
+__all__ = ["Parting", "partings", "why_commands"]
 
 TOLD: Final = ("outcome", "node", "nominated_node", "attempt", "time_seconds")
 
@@ -48,6 +50,15 @@ class Parting:
 def partings(comparison: Comparison) -> list[Parting]:
     """For each policy but the first, where it parts from it: in the first seed that both have."""
     return [_parting(comparison.first, other) for other in comparison.policies[1:]]
+
+
+def why_commands(parting: Parting, policies: Sequence[PolicyRuns]) -> list[str]:
+    """What to paste to learn why the first policy decided so, and why the other did; empty if they do not part."""
+    if parting.pod is None or parting.seed is None:
+        return []
+    pod = shlex.quote(visible(parting.pod, one_line=True))
+    both = [policies[0], next(policy for policy in policies if policy.name == parting.policy)]
+    return [f"fairway why {pod} --run {shlex.quote(policy.paths[parting.seed])}" for policy in both]
 
 
 def _parting(first: PolicyRuns, other: PolicyRuns) -> Parting:

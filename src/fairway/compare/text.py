@@ -14,7 +14,16 @@ from fairway.compare.metrics import Comparison, Delta, MetricRow, MetricValue
 from fairway.record.metric_definitions import Definition
 from fairway.words import visible
 
-__all__ = ["comparison_document", "comparison_lines", "delta_text", "metric_title", "shown_rows", "value_text"]
+__all__ = [
+    "NEARLY",
+    "SAME",
+    "comparison_document",
+    "comparison_lines",
+    "delta_text",
+    "metric_title",
+    "shown_rows",
+    "value_text",
+]
 
 SHOWN: Final = (
     "pods_created",
@@ -59,6 +68,7 @@ IF_ANY: Final = (
 )  # a row of zeros says nothing
 SHARE: Final = "share"
 NEGLIGIBLE: Final = 0.005  # would be printed as 0.00
+SAME: Final = "="
 NEARLY: Final = "≈"  # a difference that is none, neither good nor bad
 
 Paint = Callable[[str, bool], str]
@@ -153,7 +163,7 @@ def value_text(value: float, definition: Definition) -> str:
 def delta_text(delta: Delta, definition: Definition) -> str:
     """Shares in points, with the direction; others in percent of the first policy's value."""
     if delta.mean == 0:
-        return "="
+        return SAME
     arrow = "▴" if delta.mean > 0 else "▾"
     if definition.unit == SHARE:
         factor = 1 if definition.name.startswith("fragmentation") else 100

@@ -13,7 +13,7 @@ import numpy as np
 
 from fairway.experiments.figures import Bars, Lines, Stacks, bars_by_family, lines_of_trace, stacks_of_trace
 from fairway.experiments.results import Results
-from fairway.plots.axes import INK, cause_colour, new_figure, policy_colour, save_figure
+from fairway.plots.axes import INK, LINE_WIDTH, cause_colour, line_style, new_figure, policy_colour, save_figure
 
 __all__ = ["draw_all", "draw_bars", "draw_lines", "draw_stacks"]
 
@@ -37,7 +37,10 @@ def draw_lines(panels: Sequence[Lines], heading: str, path: Path) -> None:
         for line in panel.lines:
             colour = policy_colour(line.number)
             ax.fill_between(line.loads, line.curve.low, line.curve.high, color=colour, alpha=0.18, linewidth=0)
-            ax.plot(line.loads, line.curve.median, color=colour, linewidth=1.5, label=line.policy)
+            style = line_style(line.number)
+            ax.plot(
+                line.loads, line.curve.median, color=colour, linewidth=LINE_WIDTH, linestyle=style, label=line.policy
+            )
             if line.published is not None:
                 has_published = True
                 every = slice(None, None, 5 if panel.x_range[1] - panel.x_range[0] < 60 else 10)

@@ -7,20 +7,22 @@ Called by `report`.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from markupsafe import Markup
 
 from fairway.experiments.figures import Bars, Line, Lines, Stacks
-from fairway.plots.svg import Frame, colour, drawing, element, points, text
+from fairway.plots.line_plots import hover_columns
+from fairway.plots.readings import Reading
+from fairway.plots.svg import Frame, colour, drawing, element, percent, points, spread_lines, stretched, stroke, text
 
-__all__ = ["bars_svg", "cause_colour", "lines_svg", "stacks_svg"]
+__all__ = ["bars_svg", "cause_colour", "lines_svg", "load_readings", "stacks_svg", "value_text"]
 
-WIDTH: Final = 480
-HEIGHT: Final = 290
-LEFT, RIGHT, TOP, BOTTOM = 50, 10, 10, 38
-BAR: Final = 20
+HEIGHT: Final = 220
+BAR, BAR_GAP, HEADING = 12, 6, 26  # pixels
+LABEL: Final = 18  # pixels above a bar, for its name
 
 
 def cause_colour(number: int) -> str:
@@ -28,81 +30,110 @@ def cause_colour(number: int) -> str:
     return f"var(--q{number})"
 
 
+def value_text(value: float) -> str:
+    """A percentage, as the tables of the experiment have it."""
+    return f"{value:.2f}"
+
+
+def load_ticks(figure: Lines) -> list[tuple[float, str]]:
+    """Round loads."""
+    low, high = figure.x_range
+    step = 5 if high - low <= 50 else 10 if high - low <= 70 else 20
+    return [(float(load), str(load)) for load in range(-(-low // step) * step, high + 1, step)]
+
+
+def load_readings(figure: Lines) -> list[Reading]:
+    """Every policy's median at round loads."""
+    ticks = load_ticks(figure)
+    ends = [*(load for load, _ in ticks[1:]), float(figure.x_range[1])]
+    return [
+        Reading(load, end, f"load {words} %", {line.policy: _median(line, load) for line in figure.lines})
+        for (load, words), end in zip(ticks, ends, strict=True)
+    ]
+
+
+def _median(line: Line, load: float) -> float | None:
+    place = np.flatnonzero(line.loads == load)
+    return float(line.curve.median[place[0]]) if len(place) else None
+
+
 def lines_svg(figure: Lines) -> Markup:
     """Medians with bands from quartile to quartile; published medians as dots."""
     low, high = figure.x_range
-    frame = _frame(WIDTH, (low, max(high, low + 1)), figure.y_top)
-    step = 5 if high - low <= 50 else 10 if high - low <= 70 else 20
-    ticks = [(float(load), str(load)) for load in range(-(-low // step) * step, high + 1, step)]
-    parts = [*_y_axis(frame, figure.unit), *frame.x_axis(ticks, "load: GPUs asked for, % of all")]
+    frame = Frame(HEIGHT, (low, max(high, low + 1)), (0.0, _round_up(figure.y_top)))
+    bands, lines = [], []
+    dots: list[Markup] = []
     for line in figure.lines:
         x, curve = frame.across(line.loads), line.curve
         band = points(np.concatenate([x, x[::-1]]), np.concatenate([frame.up(curve.low), frame.up(curve.high)[::-1]]))
-        stroke = f"stroke:{colour(line.number)}"
         title = element("title", line.policy)
-        parts.append(element("polygon", class_="band", style=f"fill:{colour(line.number)}", points=band))
-        parts.append(element("polyline", title, class_="line", style=stroke, points=points(x, frame.up(curve.median))))
-        parts += [element("circle", class_="dot", style=stroke, cx=cx, cy=cy, r=2.6) for cx, cy in _dots(line, frame)]
-    return _drawing(WIDTH, HEIGHT, parts, f"{figure.title} against load")
+        bands.append(element("polygon", class_="band", style=f"fill:{colour(line.number)}", points=band))
+        corners = points(x, frame.up(curve.median))
+        lines.append(element("polyline", title, class_="line", style=stroke(line.number), points=corners))
+        dots += _dots(line, frame)
+    parts = [
+        *_y_axis(frame, figure.unit),
+        *frame.x_axis(load_ticks(figure), "load: GPUs asked for, % of all"),
+        stretched([*bands, *lines], HEIGHT),
+        *dots,
+        *hover_columns(frame, load_readings(figure), value_text),
+    ]
+    return drawing(HEIGHT, parts, f"{figure.title} against load", class_="plot")
 
 
 def bars_svg(figure: Bars) -> Markup:
-    """Groups of bars, each with its standard deviation; published means as diamonds."""
-    group = BAR * len(figure.policies) + 26
-    width = LEFT + RIGHT + group * len(figure.traces)
+    """For each trace a bar for each policy under its value, standard deviations, published means as diamonds."""
     both = [*figure.values.values(), *figure.published.values()]
-    frame = _frame(width, (0, 1), max((value.mean + value.std for value in both), default=1.0))
-    parts = _y_axis(frame, figure.unit)
-    for place, trace in enumerate(figure.traces):
-        begin = LEFT + place * group + 13
-        parts.append(text(begin + BAR * len(figure.policies) / 2, HEIGHT - BOTTOM + 16, trace, "middle"))
+    scale = 0.99 / max(max((value.mean + value.std for value in both), default=1.0), 1e-9)
+    parts: list[Markup] = []
+    y = 0
+    for trace in figure.traces:
+        parts.append(text(0, y + 14, trace, "start", class_="ink head"))
+        y += HEADING
         for number, policy in enumerate(figure.policies):
-            parts += _bar(figure, trace, policy, begin + number * BAR, frame)
-    return _drawing(width, HEIGHT, parts, figure.title)
+            parts += _bar(figure, (trace, policy), number, y, scale)
+            y += LABEL + BAR + BAR_GAP
+        y += BAR_GAP
+    return drawing(y, parts, figure.title, class_="rows")
 
 
-def _bar(figure: Bars, trace: str, policy: str, x: float, frame: Frame) -> list[Markup]:
-    value, theirs = figure.values.get((trace, policy)), figure.published.get((trace, policy))
+def _bar(figure: Bars, key: tuple[str, str], number: int, y: float, scale: float) -> list[Markup]:
+    value, theirs = figure.values.get(key), figure.published.get(key)
     if value is None:
         return []
-    y, middle = float(frame.up(value.mean)), x + BAR / 2
-    title = element("title", f"{trace}, {policy}: {value}" + (f"; published {theirs}" if theirs else ""))
-    box = {"x": x + 1, "y": y, "width": BAR - 2, "height": max(HEIGHT - BOTTOM - y, 0.0)}
-    parts = [element("rect", title, **box, style=f"fill:{colour(figure.policies.index(policy))}")]
+    title = element("title", f"{', '.join(key)}: {value}" + (f"; published {theirs}" if theirs else ""))
+    label = text(0, y + 13, f"{key[1]}: {value}", "start")
+    y += LABEL
+    middle, length = y + BAR / 2, percent(value.mean * scale)
+    parts = [label, element("rect", title, x=0, y=y, width=length, height=BAR, style=f"fill:{colour(number)}")]
     if value.std:
-        ends = {"y1": float(frame.up(value.mean + value.std)), "y2": float(frame.up(max(value.mean - value.std, 0)))}
-        parts.append(element("line", class_="spread", x1=middle, x2=middle, **ends))
+        low, high = percent(max(value.mean - value.std, 0.0) * scale), percent((value.mean + value.std) * scale)
+        parts += spread_lines(low, high, middle)
     if theirs is not None:
-        at = float(frame.up(theirs.mean))
-        corners = points(np.array([0, 4, 0, -4]) + middle, np.array([-4, 0, 4, 0]) + at)
-        parts.append(element("polygon", class_="published", points=corners))
+        diamond = element("polygon", class_="published", points="0,-5 5,0 0,5 -5,0")
+        at = percent(theirs.mean * scale)
+        parts.append(element("svg", diamond, x=at, y=middle, overflow="visible", width=1, height=1))
     return parts
 
 
 def stacks_svg(figure: Stacks) -> Markup:
-    """A bar for each policy, made of causes."""
-    left, right, bottom = 100, 54, 34
+    """A bar for each policy, made of causes, under its name and its sum."""
     totals = np.sum(list(figure.parts.values()), axis=0)
-    scale = (WIDTH - left - right) / max(float(totals.max(initial=0.0)), 1e-9)
+    scale = 1 / max(float(totals.max(initial=0.0)), 1e-9)
     parts = []
+    height = LABEL + BAR + BAR_GAP
     for row, policy in enumerate(figure.policies):
-        y = row * (BAR + 6)
-        parts.append(text(left - 8, y + BAR / 2 + 4, policy, "end"))
-        x = float(left)
+        y = row * height
+        parts.append(text(0, y + 13, f"{policy}: {totals[row]:.2f} %", "start", class_="ink"))
+        begin = 0.0
         for number, (cause, shares) in enumerate(figure.parts.items()):
             length = float(shares[row]) * scale
             title = element("title", f"{policy}, {cause}: {shares[row]:.2f} %")
-            box = {"x": x, "y": y, "width": length, "height": BAR}
-            parts.append(element("rect", title, **box, style=f"fill:{cause_colour(number)}"))
-            x += length
-        parts.append(text(x + 6, y + BAR / 2 + 4, f"{totals[row]:.2f} %", "start"))
-    height = len(figure.policies) * (BAR + 6) + bottom
-    parts.append(text((left + WIDTH - right) / 2, height - 12, "% of all GPUs", "middle"))
-    return _drawing(WIDTH, height, parts, figure.title)
-
-
-def _frame(width: float, x_range: tuple[float, float], y_top: float) -> Frame:
-    return Frame(width, HEIGHT, (LEFT, RIGHT, TOP, BOTTOM), x_range, (0.0, _round_up(y_top)))
+            box = {"x": percent(begin), "width": percent(length)}
+            fill = f"fill:{cause_colour(number)}"
+            parts.append(element("rect", title, **box, y=y + LABEL, height=BAR, class_="cause", style=fill))
+            begin += length
+    return drawing(len(figure.policies) * height, parts, figure.title, class_="rows")
 
 
 def _y_axis(frame: Frame, unit: str) -> list[Markup]:
@@ -110,17 +141,17 @@ def _y_axis(frame: Frame, unit: str) -> list[Markup]:
     return frame.y_axis([top * part / 4 for part in range(5)], lambda value: f"{value:g}", unit)
 
 
-def _dots(line: Line, frame: Frame) -> list[tuple[float, float]]:
+def _dots(line: Line, frame: Frame) -> Sequence[Markup]:
     """Every fifth or tenth of the published medians."""
     if line.published is None:
         return []
     every = slice(None, None, 5 if len(line.loads) < 60 else 10)
-    x, y = frame.across(line.loads[: len(line.published)]), frame.up(line.published)
-    return [(float(cx), float(cy)) for cx, cy in zip(x[every], y[every], strict=True)]
-
-
-def _drawing(width: float, height: float, parts: list[Markup], label: str) -> Markup:
-    return drawing(width, height, parts, label, style=f"max-width:{width * 1.25:g}px")
+    x, y = frame.share(line.loads[: len(line.published)]), frame.up(line.published)
+    style = f"stroke:{colour(line.number)}"
+    return [
+        element("circle", class_="dot", style=style, cx=percent(float(share)), cy=float(at), r=3)
+        for share, at in zip(x[every], y[every], strict=True)
+    ]
 
 
 def _round_up(value: float) -> float:

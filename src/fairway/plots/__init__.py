@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairway.plots.axes import new_axes
+from fairway.plots.axes import line_style, new_axes
+from fairway.plots.node_rows import node_rows
 from fairway.record import RecordError, Run
 from fairway.record.curves import WAIT_TICKS, lowest_share, node_shares, utilisation_curve, wait_seconds, wait_shares
 from fairway.record.load import load_history
@@ -42,13 +43,13 @@ def utilisation(runs: Runs, resource: str | None = None, *, axes: Axes | None = 
     for name, run in _named(runs).items():
         wanted = [resource or "cpu"] if isinstance(runs, Mapping) or resource else list(run.resources)
         lines += [(name or each, run, each) for each in wanted]
-    for label, run, each in lines:
+    for number, (label, run, each) in enumerate(lines):
         history = load_history(run)
         _check_resource(run, each)
         if not history.there.integral()[history.resources.index(each)] > 0:
             continue  # nodes have none of it
         times, shares = utilisation_curve(history, each, NUM_POINTS)
-        axes.plot(times / HOUR, shares, label=label)
+        axes.plot(times / HOUR, shares, linestyle=line_style(number), label=label)
     axes.set(xlabel="time (h)", ylabel="utilisation", ylim=(0, None), title=resource or "")
     axes.yaxis.set_major_formatter(_percent)
     axes.margins(x=0)
@@ -61,8 +62,8 @@ def waits(runs: Runs, *, axes: Axes | None = None) -> Axes:
     axes = axes or new_axes()
     named = _named(runs)
     curves = {name: wait_shares(wait_seconds(run), NUM_POINTS) for name, run in named.items()}
-    for name, (seconds, shares) in curves.items():
-        axes.step(seconds, shares, where="post", label=name or None)
+    for number, (name, (seconds, shares)) in enumerate(curves.items()):
+        axes.step(seconds, shares, where="post", linestyle=line_style(number), label=name or None)
     axes.set_xscale("symlog", linthresh=1.0)
     longest = max(axes.get_xlim()[1], 1.0)
     ticks = [(seconds, words) for seconds, words in WAIT_TICKS if seconds <= longest]
@@ -78,23 +79,32 @@ def waits(runs: Runs, *, axes: Axes | None = None) -> Axes:
 
 
 def nodes(run: Run, resource: str = "cpu", *, axes: Axes | None = None) -> Axes:
-    """A heat map: a row a node, in the order in which they came; how full it was, over time. Grey: not there."""
+    """A heat map: a row a node, pools together; how full it was, on average over each column. Grey: not there.
+
+    Rows have the names of their nodes, or, where there are too many, of their pools.
+    """
     _check_resource(run, resource)
     axes = axes or new_axes()
     history = load_history(run)
+    rows = node_rows(run)
     _, shares = node_shares(history, resource, NUM_POINTS)
     axes.set_facecolor("0.85")
+    axes.grid(visible=False)
     image = axes.imshow(
-        np.ma.masked_invalid(shares.T),
+        np.ma.masked_invalid(shares[:, rows.node_ids].T),
         aspect="auto",
         interpolation="nearest",
         origin="upper",
         vmin=0,
         vmax=1,
         cmap="viridis",
-        extent=(history.begin / HOUR, max(history.end, history.begin + 1e-9) / HOUR, history.num_nodes, 0),
+        extent=(history.begin / HOUR, max(history.end, history.begin + 1e-9) / HOUR, len(rows.names), 0),
     )
-    axes.set(xlabel="time (h)", ylabel="node", title=f"{resource} held on each node")
+    places, words = rows.ticks()
+    axes.set_yticks(places, words, parse_math=False)
+    for pool in rows.pools[1:]:
+        axes.axhline(pool.begin, color="white", linewidth=1.5)
+    axes.set(xlabel="time (h)", title=f"{resource} held on each node")
     bar = axes.figure.colorbar(image, ax=axes)
     bar.ax.yaxis.set_major_formatter(_percent)
     return axes

@@ -12,20 +12,24 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from fairway.own_file import first_bytes, replacing
+from fairway.plots import svg
 from fairway.record import RecordError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["INK", "cause_colour", "new_axes", "new_figure", "policy_colour", "save_figure"]
+__all__ = ["INK", "cause_colour", "line_style", "new_axes", "new_figure", "policy_colour", "save_figure"]
 
 # Those of the pages: pages/templates/colours.css.
-POLICIES: Final = ("#2563eb", "#ea580c", "#059669", "#9333ea", "#ca8a04", "#db2777", "#0891b2", "#64748b")
-CAUSES: Final = ("#7f1d1d", "#dc2626", "#f59e0b", "#94a3b8", "#475569", "#7c3aed", "#10b981")
+POLICIES: Final = ("#2563eb", "#c2410c", "#047857", "#9333ea", "#a16207", "#be185d", "#0e7490", "#475569")
+CAUSES: Final = ("#7f1d1d", "#dc2626", "#c2740a", "#7b8797", "#3d4a5c", "#7c3aed", "#0b8a63")
 INK: Final = "#1b1f24"
 MARK: Final = "Fairway, with Matplotlib"  # in every figure: by it the next one knows what it may replace
 DPI: Final = 150
+LINE_WIDTH: Final = 1.5  # points, of every line; dashes are counted in it
+
+LineStyle = str | tuple[int, tuple[float, ...]]
 INCHES_A_KEY: Final = 1.2  # of a legend
 STYLE: Final[Any] = {
     "font.size": 9,
@@ -50,6 +54,12 @@ def policy_colour(number: int) -> str:
 def cause_colour(number: int) -> str:
     """The colour of a cause by its place, as pages have it."""
     return CAUSES[number % len(CAUSES)]
+
+
+def line_style(number: int) -> LineStyle:
+    """How a line is dashed by its place: where two run together, both are seen."""
+    dashes = svg.dashes(number)
+    return "-" if dashes == "none" else (0, tuple(float(length) / LINE_WIDTH for length in dashes.split()))
 
 
 def new_axes() -> Axes:

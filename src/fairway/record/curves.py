@@ -81,17 +81,18 @@ def lowest_share(curves: Iterable[tuple[Floats, Floats]]) -> float:
     return 0.0 if first < ENOUGH else math.floor(first * 20 - 1e-9) / 20
 
 
-def node_shares(history: LoadHistory, resource: str, num_instants: int) -> tuple[Floats, Floats]:
-    """Times, (num_instants,), and what share of each node was held then: (num_instants, num_nodes).
+def node_shares(history: LoadHistory, resource: str, num_columns: int) -> tuple[Floats, Floats]:
+    """Middles of equal stretches, (num_columns,), and what share of each node was held: (num_columns, num_nodes).
 
-    NaN where a node was not there, not ready, or has none of the resource.
+    What was held over the stretch of what was there, each by how long it was, so that a pod that is shorter than a
+    stretch counts for what it held. NaN where a node was not there, not ready, or has none of the resource.
     """
-    edges = np.linspace(history.begin, max(history.end, history.begin + 1e-9), num_instants + 1)
-    instants = (edges[:-1] + edges[1:]) / 2
+    edges = np.linspace(history.begin, max(history.end, history.begin + 1e-9), num_columns + 1)
     column = history.resources.index(resource)
-    held = history.held.sums_at(instants, history.num_nodes, column)
-    there = history.there.sums_at(instants, history.num_nodes, column)
-    return instants, np.divide(held, there, out=np.full_like(held, np.nan), where=there > 0)
+    held = history.held.integrals_between(edges, history.num_nodes, column)
+    there = history.there.integrals_between(edges, history.num_nodes, column)
+    shares = np.divide(held, there, out=np.full_like(held, np.nan), where=there > 0)
+    return (edges[:-1] + edges[1:]) / 2, shares
 
 
 def waiting_curve(run: Run, num_points: int) -> tuple[Floats, Floats]:

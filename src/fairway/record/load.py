@@ -47,6 +47,26 @@ class Spans:
         sums: Floats = changes.astype(np.float64, copy=False).reshape(shape)[:-1]
         return np.cumsum(sums, axis=0, out=sums)
 
+    def integrals_between(self, edges: Floats, num_nodes: int, column: int) -> Floats:
+        """One resource's amounts times seconds, by stretch between edges and node: (num_edges - 1, num_nodes).
+
+        From where a span begins it adds the rest of that stretch and all of the later ones; from where it ends it takes
+        the same away. What remains is what it held, however short it was.
+        """
+        widths, last = np.diff(edges), len(edges) - 2
+        rests, rates = np.zeros(len(widths) * num_nodes), np.zeros((len(widths) + 1) * num_nodes)
+        for times, amounts in ((self.begin, self.amounts[:, column]), (self.end, -self.amounts[:, column])):
+            inside = np.clip(times, edges[0], edges[-1])
+            stretch = np.clip(np.searchsorted(edges, inside, "right") - 1, 0, last)
+            rest = amounts * (edges[stretch + 1] - inside)
+            rests += np.bincount(stretch * num_nodes + self.node, rest, minlength=len(rests))
+            rates += np.bincount((stretch + 1) * num_nodes + self.node, amounts, minlength=len(rates))
+        whole = np.cumsum(rates.reshape(-1, num_nodes), axis=0)[:-1] * widths[:, None]
+        integrals: Floats = rests.reshape(-1, num_nodes) + whole
+        # What begins and what ends may differ in the last digits where nothing is held.
+        negligible = np.abs(self.amounts[:, column]).max(initial=0.0) * widths[:, None] * 1e-12
+        return np.where(integrals <= negligible, 0.0, integrals)
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
