@@ -168,8 +168,8 @@ class RunWriter(RowWriter):
     def regained(self, t: float, uid: str) -> None:
         """A pod's node came back with it: an interval opens."""
         live = self._pods.by_uid.get(uid)
-        if live is not None and live.bound is not None and live.held_since is None:
-            live.held_since = t
+        if live is not None and live.node is not None and live.held_since is None:
+            live.held_since, live.node_id = t, self._nodes.number_of(live.node)
 
     def ended(self, t: float, uid: str, reason: PodEnd) -> None:
         """A pod ended."""
