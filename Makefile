@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons check bench bench-reference bench-live bench-worst soak chaos fuzz reference e2e lock sbom image format clean
+.PHONY: help demo test pythons check bench bench-reference bench-live bench-stream bench-worst soak chaos fuzz reference e2e lock protos sbom image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ bench-reference: $(STAMP) ## decisions a second beside kube-scheduler's own code
 bench-live: $(STAMP) ## pods bound a second beside kube-scheduler, on a real API server
 	$(BIN)/python benchmarks/live.py
 
+bench-stream: $(STAMP) ## what it costs a scheduler to be followed: decisions a second with and without readers
+	$(BIN)/python benchmarks/stream.py
+
 bench-worst: $(STAMP) ## the worst pods an API server accepts, beside kube-scheduler: memory, and who has to wait
 	$(BIN)/python benchmarks/worst_pods.py
 
@@ -61,6 +64,9 @@ e2e: $(STAMP) ## upstream's own e2e specs with both schedulers, about an hour; F
 
 lock: $(STAMP) ## requirements/runtime.txt and build.txt anew: what the image installs, with hashes
 	$(BIN)/python -m deploy.lock
+
+protos: $(STAMP) ## src/fairway/stream/wire anew: the modules of the stream's messages, from their .proto files
+	$(BIN)/python -m deploy.protos
 
 sbom: $(STAMP) ## what is in a release, as CycloneDX: dist/fairway.cdx.json
 	$(BIN)/python -m deploy.sbom dist/fairway.cdx.json

@@ -11,7 +11,7 @@ from fairway.config.config_file import API_VERSION, KIND
 from fairway.explain.run_schedulers import run_schedulers
 from fairway.live.api.clock import SystemClock
 from fairway.live.api.connection import Connection
-from fairway.live.recording import LiveRecorder, live_title, record_cluster
+from fairway.live.recording import LiveRecorder, live_title, record_cluster, wall_clock
 from fairway.live.recording_file import RecordingFile
 from fairway.live.service import LiveScheduler, ServiceSettings
 from fairway.live.shadow import ShadowedPod, ShadowWorld
@@ -51,7 +51,9 @@ def test_a_cluster_is_recorded_whoever_schedules(tmp_path: Path) -> None:
         connection = await Connection.open(master=api.url)
         stop = asyncio.Event()
         with NoticingWriter(tmp_path / "run.duckdb", scenario={}, seed=0) as writer:
-            recording = asyncio.ensure_future(record_cluster(connection, writer, SystemClock(), stop))
+            recording = asyncio.ensure_future(
+                record_cluster(connection, LiveRecorder(writer, wall_clock(SystemClock())), SystemClock(), stop)
+            )
             await api.until(lambda: len(api.streams) == len(WATCHED_TO_THE_END))
             api.put("pods", pod("new"))
             bind(api, "new", "n1")

@@ -205,3 +205,30 @@ def test_a_simulation_speaks_in_these_words_and_no_others(tmp_path: Path) -> Non
                     assert found <= allowed, (table.name, column.name)
                     spoken |= {word for word in found if word}
     assert {"Added", "NotReady", "Ready", "Deleted", "NodeLost", "Applied"} <= spoken
+
+
+class Losses(Notebook):
+    """Also writes down what became of pods whose node went."""
+
+    def lost(self, t: float, uid: str) -> None:
+        self.calls.append(("lost", uid))
+
+    def regained(self, t: float, uid: str) -> None:
+        self.calls.append(("regained", uid))
+
+
+def test_a_pod_whose_node_is_gone_holds_nothing_until_the_node_is_back() -> None:
+    told = Losses()
+    translator = EventTranslator(told, lambda: 0.0, EPOCH)
+    here = node("n1")
+    translator.saw(Event(Verb.ADDED, here))
+    for name in ("a", "b", "gone"):
+        translator.saw(Event(Verb.ADDED, pod(name, uid=name, node="n1")))
+    translator.saw(Event(Verb.DELETED, pod("gone", uid="gone", node="n1")))
+    told.calls.clear()
+    for event in (Event(Verb.DELETED, here), Event(Verb.ADDED, here)):
+        translator.saw(event)
+    translator.saw(Event(Verb.DELETED, pod("a", uid="a", node="n1")))
+    translator.saw(Event(Verb.DELETED, here))
+    kinds = [call for call in told.calls if call[0] in ("lost", "regained")]
+    assert kinds == [("lost", "a"), ("lost", "b"), ("regained", "a"), ("regained", "b"), ("lost", "b")]

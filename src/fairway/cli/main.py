@@ -44,9 +44,14 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "compare": CommandEntry("fairway.cli.compare", "compare", "Which is better, where do they differ?"),
     "run": CommandEntry("fairway.cli.run", "run", "Schedule a cluster's pods, for real."),
     "record": CommandEntry("fairway.cli.record", "record", "Keep what a cluster does, whatever schedules it."),
+    "watch": CommandEntry("fairway.cli.stream.watch", "watch", "Follow what a scheduler decides, as it does."),
     "try": CommandEntry("fairway.cli.try_", "try_command", "Would it fit, where, and how many?"),
     "why": CommandEntry("fairway.cli.why", "why", "Why here, why not there, what would fix it?"),
     "status": CommandEntry("fairway.cli.status", "status", "What is free, who waits, where does the time go?"),
+    "sniff": CommandEntry(
+        "fairway.cli.stream.sniff", "sniff", "Be told what schedulers do, in scheduler-sniffer's protocol."
+    ),
+    "import": CommandEntry("fairway.cli.stream.import_", "import_command", "A log of scheduler-sniffer as a run."),
     "export": CommandEntry("fairway.cli.export", "export", "A run for other tools: Parquet, CSV, a Perfetto trace."),
     "topology": CommandEntry(
         "fairway.cli.topology", "topology", "Racks and servers for nodes, as labels in manifests."

@@ -13,10 +13,13 @@ import click
 
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.plugin_options import allow_plugins_option
+from fairway.cli.stream.options import follower_options, followers_of
 from fairway.exit_codes import USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+
+    from fairway.stream.address import Address
 
 __all__ = ["DURATION", "live_errors", "run"]
 
@@ -28,6 +31,7 @@ Examples:
   fairway run --config scheduler.yaml                   in its place, with its configuration
   fairway run --shadow --record day.duckdb              bind nothing, compare with who does
   fairway run --kubeconfig admin.conf --context lab --leader-elect=false
+  fairway run --scheduler-name fairway --stream 127.0.0.1:4243   and let others follow: fairway watch
   fairway run --config policy.yaml --extender :8888     a policy for the scheduler that is there
 
 Schedule the pods of a cluster.
@@ -94,6 +98,7 @@ DURATION = GoDuration()
 @click.option("--shadow", is_flag=True, help="Bind nothing; log where the cluster's own scheduler decides otherwise.")
 @click.option("--record", metavar="RUN", help="Write everything that happens into this run.")
 @click.option("--anonymise", is_flag=True, help="With --record: other names in the place of all names.")
+@follower_options
 @click.option("--extender", metavar="HOST:PORT", help="Only advise a stock kube-scheduler, as its extender.")
 @click.option("--client-ca-file", metavar="FILE", default="", help="With --extender: callers show a certificate of it.")
 @click.option("--token-file", metavar="FILE", default="", help="With --extender: callers send the token in it.")
@@ -109,6 +114,8 @@ def run(
     logging_format: str,
     verbosity: int,
     extender: str | None,
+    stream: Address | None,
+    sniffer: Address | None,
     **options: Any,
 ) -> int:
     """Run a scheduler; see HELP."""
@@ -124,6 +131,9 @@ def run(
         raise CommandError("--client-ca-file and --token-file are for --extender", "leave them out", USAGE)
     if options["anonymise"] and options["record"] is None:
         raise CommandError("--anonymise is for --record", "name the run to write, or leave it out", USAGE)
+    if extender is not None and (stream is not None or sniffer is not None):
+        raise CommandError("--stream and --sniffer are for a scheduler, not for an --extender", "leave them out", USAGE)
+    followers = followers_of(stream, sniffer)
     logs.set_up("json" if logging_format == "json" else "text", logging.DEBUG if verbosity else logging.INFO)
     elected = {
         name.removeprefix("leader_elect_") if name != "leader_elect" else name: value
@@ -136,6 +146,7 @@ def run(
         api_qps=kube_api_qps,
         api_burst=kube_api_burst,
         leader_election=elected,
+        followers=followers,
         **options,
     )
     if extender is not None:

@@ -16,11 +16,14 @@ import click
 from fairway.cli.compare_options import FORMER_NAMES, change_options
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, say
+from fairway.cli.stream.options import ADDRESS
+from fairway.cli.stream.sim_stream import streaming
 from fairway.exit_codes import FAILED
 
 if TYPE_CHECKING:
     from fairway.compare.simulations import Finished
     from fairway.scenario.scenario import Scenario
+    from fairway.stream.address import Address
 
 __all__ = ["check_place", "sim", "tell_problems"]
 
@@ -61,6 +64,7 @@ NUM_PROBLEMS = 5
 @click.option(
     "--replay", "replayed", metavar="RUN", type=click.Path(), help="Run a saved run again: is every decision the same?"
 )
+@click.option("--stream", type=ADDRESS, help="Tell everything as it happens, to fairway watch.")
 @click.option("--print-scenario", is_flag=True, help="Print the completed scenario, run nothing.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many policies at a time.  [default: CPUs]")
 @output_option
@@ -72,6 +76,7 @@ def sim(
     replayed: str | None,
     print_scenario: bool,
     jobs: int | None,
+    stream: Address | None,
     output: str,
     **changes: Any,
 ) -> int:
@@ -79,7 +84,13 @@ def sim(
     if replayed is not None:
         from fairway.cli.replay import replay
 
-        others = {"SCENARIO": scenario, "--policy": policies, "--save": save, "--print-scenario": print_scenario}
+        others = {
+            "SCENARIO": scenario,
+            "--policy": policies,
+            "--save": save,
+            "--print-scenario": print_scenario,
+            "--stream": stream,
+        }
         others |= {f"--{name.replace('_', '-')}": value for name, value in changes.items()}
         given = [name for name, value in others.items() if value not in (None, False, ())]
         if given:
@@ -99,8 +110,9 @@ def sim(
         path = save or str(Path(folder) / "run.duckdb")
         paths = {name: path if len(names) == 1 else run_path(path, name, None) for name in names}
         check_place(paths.values())
-        todo = [SimulationJob(wanted, name, wanted.seed, paths[name]) for name in names]
-        finished = run_with_bar(todo, jobs or num_cpus(), is_kept=save is not None)
+        with streaming(stream, len(names)) as follower:
+            todo = [SimulationJob(wanted, name, wanted.seed, paths[name], follower) for name in names]
+            finished = run_with_bar(todo, jobs or num_cpus(), is_kept=save is not None)
         tell_problems(finished)
         if wanted.spec.defragment is not None:
             from fairway.compare.defragmentations import step_lines
@@ -133,7 +145,7 @@ def _print_scenario(scenario: Scenario, names: Sequence[str], output: str) -> No
         say(to_yaml(whole), nl=False)
 
 
-def check_place(paths: Any) -> None:
+def check_place(paths: Any, option: str = "--save") -> None:
     """A file that can not be written, or is not ours to replace, is told before the run, not after it."""
     from fairway.cli.main import CommandError
     from fairway.record.errors import CannotWriteError
@@ -143,9 +155,9 @@ def check_place(paths: Any) -> None:
         try:
             check_replaceable(path)
         except CannotWriteError as error:
-            raise CommandError(f"--save {error}", "name another file, such as run.duckdb") from error
+            raise CommandError(f"{option} {error}", "name another file, such as run.duckdb") from error
         if not path.parent.is_dir():
-            raise CommandError(f"--save {path}: there is no directory {path.parent}", f"mkdir -p {path.parent}")
+            raise CommandError(f"{option} {path}: there is no directory {path.parent}", f"mkdir -p {path.parent}")
 
 
 def tell_problems(finished: Sequence[Finished]) -> None:

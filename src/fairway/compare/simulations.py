@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fairway import pool
-from fairway.record import Metrics
+from fairway.record import Metrics, Recorder
 from fairway.scenario.scenario import Scenario
 from fairway.scenario.simulate import Standing, simulate
 
@@ -27,6 +27,7 @@ class SimulationJob:
     policy: str
     seed: int
     path: str  # where it is recorded
+    follower: Recorder | None = None  # who is told as it goes; stays in this process
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,9 @@ def run_jobs(jobs: Sequence[SimulationJob], num_processes: int, tell: Tell | Non
 
 
 def _run(job: SimulationJob) -> Finished:
-    done = simulate(job.scenario, record=job.path, policy=job.policy, seed=job.seed, progress=_report)
+    done = simulate(
+        job.scenario, record=job.path, policy=job.policy, seed=job.seed, progress=_report, follower=job.follower
+    )
     with done.open() as run:
         metrics = run.metrics()
     result = done.result

@@ -82,7 +82,7 @@ class Decision:
     row: int = -1
     node: str = ""
     attempt: int = 0  # the how-manieth of this pod, where a queue counts them
-    via: Via = "scores"
+    via: Via | None = "scores"  # None: nobody told
     num_feasible: int = 0
     score: int | None = None  # the best total, where nodes were scored
     num_best: int = 0  # how many nodes share it

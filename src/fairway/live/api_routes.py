@@ -20,7 +20,7 @@ from fairway.live.serving.http_server import Routes
 from fairway.model import Node, NodeSpec, NodeStatus, ObjectMeta, Pod, PodStatus, pod_requests, to_builtins
 from fairway.queue import Place, QueuedPod, profile_name
 
-__all__ = ["api_routes"]
+__all__ = ["api_routes", "explained"]
 
 NUM_BEST = 10
 
@@ -52,6 +52,14 @@ def api_routes(live: LiveScheduler) -> Routes:
         ("GET", "/fairway/v1/view"): view,
         ("GET", "/fairway/v1/why"): why,
     }
+
+
+async def explained(live: LiveScheduler, name: str) -> bytes | None:
+    """What `/fairway/v1/why` says of namespace/name; None: there is no such pod of ours."""
+    pod = live.watch.reflectors[Pod].store.find(name)
+    if not isinstance(pod, Pod) or profile_name(pod) not in live.scheduler.profiles:
+        return None
+    return msgspec.json.encode(_why(live, pod))
 
 
 def _status(live: LiveScheduler) -> dict[str, Any]:

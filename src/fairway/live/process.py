@@ -30,9 +30,10 @@ from fairway.live.api.connection import Connection
 from fairway.live.api.late_connection import LateConnection
 from fairway.live.api.problems import LiveProblem
 from fairway.live.api.rate_limit import RateLimit
-from fairway.live.api_routes import api_routes
+from fairway.live.api_routes import api_routes, explained
 from fairway.live.election_thread import ElectionThread
 from fairway.live.extenders.http_extender import http_extenders
+from fairway.live.followers import Follower, start_followers
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.service import LiveScheduler, ServiceSettings
 from fairway.live.serving.authorization import Access, DelegatedAccess, LoopbackAccess
@@ -42,6 +43,7 @@ from fairway.live.serving.serving_thread import ServingThread, at_home
 from fairway.live.shadow import ShadowWorld
 from fairway.live.watches.raw_objects import RawStore
 from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
+from fairway.live.world.live_world import LiveWorld
 from fairway.plugins.registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -80,6 +82,7 @@ class RunOptions:
     record: str | None = None  # a run to write
     record_settings: FileSettings | None = None
     anonymise: bool = False  # the run names nobody
+    followers: tuple[Follower, ...] = ()  # who else is told of everything
     leader_election: dict[str, Any] = field(default_factory=dict)  # fields of LeaderElection that were given
     settings: ServiceSettings = field(default_factory=ServiceSettings)
 
@@ -149,14 +152,14 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None, 
             metrics=metrics,
             election=election,
             extenders=http_extenders(configuration.extenders, raw),
-            settings=options.settings
-            if options.record is None
-            else options.settings._replace(watched=WATCHED_TO_THE_END),
+            settings=options.settings._replace(watched=WATCHED_TO_THE_END)
+            if options.record is not None or options.followers
+            else options.settings,
             shadow=ShadowWorld(clock) if options.shadow else None,
         )
         if raw is not None:
             raw.listen_to(live.watch)
-        recording = None if options.record is None else _record(stack, live, configuration, clock, options)
+        recording = _record(stack, live, configuration, clock, options)
         if options.secure_port:
             server = _http_server(live, configuration, clock, options, stop)
             context = serving_context(options.tls_cert_file, options.tls_private_key_file)
@@ -173,7 +176,7 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None, 
         is_clean = await live.run(stop)
         if isinstance(live.world, ShadowWorld):
             _tell_counts(live.world)
-        problem = None if recording is None else recording()
+        problem = recording()
         if problem is not None and is_clean:
             raise problem
         return 0 if is_clean else 1
@@ -197,31 +200,65 @@ async def _connect(
 def _record(
     stack: AsyncExitStack, live: LiveScheduler, configuration: Configuration, clock: Clock, options: RunOptions
 ) -> Callable[[], LiveProblem | None]:
-    """Record the run; what is returned ends the recording and says what is wrong with it."""
+    """Record the run, and tell followers; what is returned ends the recording and says what is wrong with it."""
+    if options.record is None and not options.followers:
+        return lambda: None
     from fairway.live.recording import LiveRecorder, live_title  # noqa: PLC0415 - loads DuckDB
     from fairway.live.recording_file import RecordingFile  # noqa: PLC0415
+    from fairway.record.several_recorders import SeveralRecorders  # noqa: PLC0415
 
-    assert options.record is not None
-    file = RecordingFile(
-        options.record,
-        clock,
-        title=live_title("live"),
-        configuration=configuration,
-        metrics=live.metrics,
-        settings=options.record_settings,
-        anonymous=options.anonymise,
-    )
-    stack.enter_context(file)
-    recorder = LiveRecorder(file.writer, live.world.now)
+    told = [follower.recorder for follower in options.followers]
+    file: RecordingFile | None = None
+    if options.record is not None:
+        file = RecordingFile(
+            options.record,
+            clock,
+            title=live_title("live"),
+            configuration=configuration,
+            metrics=live.metrics,
+            settings=options.record_settings,
+            anonymous=options.anonymise,
+        )
+        stack.enter_context(file)
+        told.insert(0, file.writer)
+    recorder = LiveRecorder(told[0] if len(told) == 1 else SeveralRecorders(*told), live.world.now)
     live.listeners.append(recorder)
+    _start_followers(stack, live, configuration, clock, options, recorder.begun)
     if isinstance(live.world, ShadowWorld):
         live.world.on_compared = lambda found: recorder.note(
             found.pod, "ShadowDecision", f"fairway: {found.here or 'no node'}, cluster: {found.there}"
         )
     else:
         live.world.on_note = recorder.note
-    file.start()
-    return lambda: file.close(recorder.time)
+    if file is None:
+        return lambda: None
+    recording = file
+    recording.start()
+    return lambda: recording.close(recorder.time)
+
+
+def _start_followers(
+    stack: AsyncExitStack,
+    live: LiveScheduler,
+    configuration: Configuration,
+    clock: Clock,
+    options: RunOptions,
+    origin: float,
+) -> None:
+    home_loop = at_home(asyncio.get_running_loop())
+    start_followers(
+        stack,
+        options.followers,
+        partial(open_connection, options, configuration, clock, "stream"),
+        clock,
+        live.metrics,
+        origin,
+        tls_files=(options.tls_cert_file, options.tls_private_key_file),
+        is_leading=live.is_leading,
+        explain=lambda pod: home_loop(explained(live, pod)),
+    )
+    if isinstance(live.world, LiveWorld):
+        live.world.on_bound.extend(follower.bound for follower in options.followers)
 
 
 def _tell_counts(shadow: ShadowWorld) -> None:

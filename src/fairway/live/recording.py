@@ -14,10 +14,11 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairway.cluster import Event
+from fairway.cluster import Event, Verb
 from fairway.cycle import Decision
 from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
+from fairway.live.seen_attempts import SeenAttempts
 from fairway.live.watches.cluster_watch import ClusterWatch
 from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Pod
@@ -25,7 +26,7 @@ from fairway.queue import Place, QueuedPod, profile_name
 from fairway.record import Recorder
 from fairway.record.translation import EventTranslator
 
-__all__ = ["LiveRecorder", "live_title", "record_cluster"]
+__all__ = ["LiveRecorder", "live_title", "record_cluster", "wall_clock"]
 
 
 class LiveRecorder:
@@ -34,8 +35,13 @@ class LiveRecorder:
     def __init__(self, recorder: Recorder, now: Callable[[], float]) -> None:
         self._recorder = recorder
         self._now = now
-        self._begun = now()
+        self._begun = now()  # seconds since 1970
         self._translator = EventTranslator(recorder, lambda: self.time, dt.datetime.fromtimestamp(self._begun, dt.UTC))
+
+    @property
+    def begun(self) -> float:
+        """When the recording began, in seconds since 1970."""
+        return self._begun
 
     @property
     def time(self) -> float:
@@ -66,16 +72,29 @@ def live_title(name: str) -> dict[str, Any]:
     return {"kind": "LiveCluster", "metadata": {"name": name}}
 
 
+def wall_clock(clock: Clock) -> Callable[[], float]:
+    """Seconds since 1970, by a clock that never goes back."""
+    anchor = clock.now() - clock.monotonic()
+    return lambda: anchor + clock.monotonic()
+
+
 async def record_cluster(
-    connection: Connection, recorder: Recorder, clock: Clock, stop: asyncio.Event, seconds: float | None = None
+    connection: Connection,
+    live: LiveRecorder,
+    clock: Clock,
+    stop: asyncio.Event,
+    seconds: float | None = None,
+    attempts: SeenAttempts | None = None,
 ) -> float:
     """Watch and record, whoever schedules, for so long or until stopped; returns how long it was."""
-    anchor = clock.now() - clock.monotonic()
-    live = LiveRecorder(recorder, lambda: anchor + clock.monotonic())
 
     def deliver(events: Sequence[Event]) -> None:
         for event in events:
+            if attempts is not None and event.verb is not Verb.ADDED:
+                attempts.saw(event)  # what was tried comes before what came of it
             live.saw(event)
+            if attempts is not None and event.verb is Verb.ADDED:
+                attempts.saw(event)
 
     watch = ClusterWatch(connection, clock, deliver, WATCHED_TO_THE_END)
     await watch.reach_server(stop)

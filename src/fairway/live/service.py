@@ -103,7 +103,7 @@ class LiveScheduler:
 
     def _real_world(self, connection: Connection, extenders: Sequence[Extender]) -> LiveWorld:
         pods = self.watch.reflectors[Pod]
-        world = LiveWorld(connection, pods, self._clock, self.metrics, self._is_leading, self._settings.world)
+        world = LiveWorld(connection, pods, self._clock, self.metrics, self.is_leading, self._settings.world)
         world.extenders = extenders
         world.on_progress = self._news.set
         return world
@@ -163,7 +163,8 @@ class LiveScheduler:
         self._leads = True
         self._news.set()
 
-    def _is_leading(self) -> bool:
+    def is_leading(self) -> bool:
+        """Do we decide?"""
         return self._leads and (self.election is None or self.election.is_leading())
 
     # -- deciding ----------------------------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ class LiveScheduler:
         try:
             while not stop.is_set():
                 self._news.clear()
-                if self.world.backlog < settings.max_backlog and self._is_leading():
+                if self.world.backlog < settings.max_backlog and self.is_leading():
                     if self._decide_some():
                         await asyncio.sleep(0)
                         continue

@@ -18,7 +18,7 @@ Keep = Literal["all", "failed", "none"]
 class RecordOptions:
     """What to keep. Pods, nodes and occupancy are always kept."""
 
-    decisions: Keep = "all"  # "failed": only attempts that placed nothing
+    decisions: Keep | Literal["placed"] = "all"  # "failed": only attempts that placed nothing; "placed": only others
     scores: int = 0  # how many of the best nodes of a decision are kept with their scores
     queue: bool = True  # moves between the places of the queue
     events: bool = True
@@ -27,7 +27,7 @@ class RecordOptions:
     chunk_rows: int = 50_000  # a table with so many rows in memory is written out, and all others with it
 
     def __post_init__(self) -> None:
-        if self.decisions not in get_args(Keep):
+        if self.decisions not in (*get_args(Keep), "placed"):
             raise ValueError(f"decisions: {self.decisions!r} is not one of {', '.join(get_args(Keep))}")
         if self.scores < 0:
             raise ValueError(f"scores: {self.scores} is less than 0")

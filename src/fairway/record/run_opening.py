@@ -49,6 +49,7 @@ META_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "seed": int,
     "policies": list,
     "options": dict,
+    "source": dict,
     "complete": bool,
     "end_seconds": (int, float),
     "num_rows": dict,

@@ -34,7 +34,8 @@ META = TableSchema(
     "replaced by pseudonyms?), `scenario` (completed; of a live cluster and of an anonymous run only a title), "
     "`schedulers` (each with its whole configuration, every default filled in, its latencies in seconds, and package "
     "or file and digest of each plugin that is not built in), `seed`, `policies` (the name of the one that was "
-    "simulated; of a live cluster its schedulers'), `options` (what was kept), `complete` (false: "
+    "simulated; of a live cluster its schedulers'), `options` (what was kept), `source` (of a run made from messages: "
+    "`origin` on a real clock, `format`, `lines_read`, `lines_skipped`), `complete` (false: "
     "interrupted; `interruption` says by what), `end_seconds`, `num_rows` of each table.",
     "key",
     (Field("key", "VARCHAR", "name"), Field("value", "VARCHAR", "JSON")),

@@ -38,6 +38,7 @@ class EventTranslator:
         self._nodes: dict[str, Node] = {}
         self._pods: dict[str, Pod] = {}  # by uid: those that have not ended
         self._bound: set[str] = set()
+        self._residents: dict[str, set[str]] = {}  # by node: uids of those that are bound to it
         self._orphans: dict[str, set[str]] = {}  # by node that is not there: uids of pods bound to it
 
     def saw(self, event: Event) -> None:
@@ -58,10 +59,14 @@ class EventTranslator:
         if is_gone:
             if before is not None:
                 self._recorder.node_gone(now, name, NodeEnd.DELETED)
+                for uid in sorted(self._residents.get(name, ())):
+                    self._recorder.lost(now, uid)
             return
         self._nodes[name] = node
         if before is None:
             self._recorder.node_added(now, node)
+            for uid in sorted(self._residents.get(name, ())):
+                self._recorder.regained(now, uid)
             for uid in self._orphans.pop(name, ()):
                 if (pod := self._pods.get(uid)) is not None:
                     self._bind(now, pod)
@@ -91,6 +96,7 @@ class EventTranslator:
             del self._pods[uid]
             if uid in self._bound:
                 self._bound.remove(uid)
+                self._residents.get(pod.spec.node_name, set()).discard(uid)
             elif pod.spec.node_name in self._orphans:
                 self._orphans[pod.spec.node_name].discard(uid)
             self._recorder.ended(now, uid, pod_end(pod))
@@ -99,6 +105,7 @@ class EventTranslator:
         uid, node = pod.metadata.uid, pod.spec.node_name
         if node in self._nodes:
             self._bound.add(uid)
+            self._residents.setdefault(node, set()).add(uid)
             self._recorder.bound(now, uid, node, pod.metadata.annotations.get(GPU_INDEX))
         else:
             self._orphans.setdefault(node, set()).add(uid)

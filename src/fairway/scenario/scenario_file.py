@@ -225,9 +225,7 @@ class Defragment(ScenarioPart, frozen=True, kw_only=True):
 class Recording(ScenarioPart, frozen=True, kw_only=True):
     """What the run file keeps. Pods, nodes and what ran where are always kept."""
 
-    decisions: Annotated[Keep, Meta(description="Which attempts; failed: those that placed nothing.")] = (
-        RECORD.decisions
-    )
+    decisions: Annotated[Keep, Meta(description="Which attempts; failed: those that placed nothing.")] = "all"
     scores: Annotated[
         int, Meta(ge=0, le=10_000, description="Of so many of the best nodes of a decision, the scores.")
     ] = RECORD.scores

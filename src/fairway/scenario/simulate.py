@@ -19,6 +19,7 @@ import msgspec
 from fairway.plugins.registry import REGISTRY
 from fairway.record import NullRecorder, Recorder, RecordOptions, Run, RunWriter
 from fairway.record.schedulers import recorded_scheduler
+from fairway.record.several_recorders import SeveralRecorders
 from fairway.scenario.scenario import Scenario, complete, load_scenario
 from fairway.sim.simulation import Plan, Result, Simulation
 
@@ -71,8 +72,11 @@ def simulate(
     policy: str | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
+    follower: Recorder | None = None,
 ) -> SimulationRun:
     """Run a scenario with one policy (by name; without: the first scheduler's own), and record it if a path is given.
+
+    A `follower` is told everything, too, as it happens.
 
     The same scenario, policy and seed give the same decisions. `ScenarioError` says what is wrong with the scenario,
     `RecordError` what with the file; an exception on the way leaves a run that is marked as incomplete.
@@ -84,9 +88,10 @@ def simulate(
     workload = whole.workload()
     plan = whole.plan(workload=workload)
     chosen = policy or "default"
-    with _recorder(whole, plan, chosen, record) as recorder:
+    is_told = record is not None or follower is not None
+    with _recorder(whole, plan, chosen, record, follower) as recorder:
         setting_up = None if progress is None else lambda number: progress(Standing(0.0, 0.0, 0, number))
-        simulation = Simulation(plan, recorder, NOTHING if record is None else whole.record_options, setting_up)
+        simulation = Simulation(plan, recorder, whole.record_options if is_told else NOTHING, setting_up)
         told = None if progress is None else _estimator(whole.end, workload.num_arrivals, progress)
         result = simulation.run(told)
     problems = [*workload.problems, *workload.notes, *result.problems]
@@ -94,10 +99,16 @@ def simulate(
     return SimulationRun(whole, chosen, result, problems, process_time() - begun, path)
 
 
-def _recorder(scenario: Scenario, plan: Plan, policy: str, record: str | os.PathLike[str] | None) -> Recorder:
+def _recorder(
+    scenario: Scenario,
+    plan: Plan,
+    policy: str,
+    record: str | os.PathLike[str] | None,
+    follower: Recorder | None,
+) -> Recorder:
     if record is None:
-        return NullRecorder()
-    return RunWriter(
+        return follower or NullRecorder()
+    writer = RunWriter(
         record,
         scenario=scenario.as_dict(),
         schedulers=[
@@ -110,6 +121,7 @@ def _recorder(scenario: Scenario, plan: Plan, policy: str, record: str | os.Path
         policies=[policy],
         options=scenario.record_options,
     )
+    return writer if follower is None else SeveralRecorders(writer, follower)
 
 
 def _estimator(end: float | None, num_arrivals: int | None, progress: Progress) -> Callable[[float, int], None]:

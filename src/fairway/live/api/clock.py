@@ -12,7 +12,7 @@ import datetime as dt
 import time
 from typing import Protocol
 
-__all__ = ["Clock", "SystemClock", "micro_time", "rfc3339"]
+__all__ = ["Clock", "SystemClock", "micro_time", "rfc3339", "wall_nanoseconds"]
 
 
 class Clock(Protocol):
@@ -42,6 +42,11 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Come back so much later."""
         await asyncio.sleep(seconds)
+
+
+def wall_nanoseconds() -> int:
+    """Since the epoch; for those who write nanoseconds down, which a float of seconds does not hold."""
+    return time.time_ns()
 
 
 def micro_time(seconds: float) -> str:

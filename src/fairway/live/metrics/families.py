@@ -147,4 +147,9 @@ FAMILIES = (
     Family("fairway_recording_failing", "gauge", (), "1 while the recording can not be written, else 0."),
     Family("fairway_recording_failures_total", "counter", (), "Attempts to write the recording that failed."),
     Family("fairway_recording_dropped_rows_total", "counter", ("table",), "Rows that the recording lacks."),
+    Family("fairway_stream_readers", "gauge", (), "Who reads the stream of decisions."),
+    Family("fairway_stream_events_total", "counter", (), "Events of the stream."),
+    Family("fairway_stream_lost_total", "counter", ("why",), "Events that readers of the stream missed."),
+    Family("fairway_stream_ring_events", "gauge", (), "Events that readers can still resume from."),
+    Family("fairway_sniffer_sent_total", "counter", ("result",), "Messages for a sniffer, by what became of them."),
 )

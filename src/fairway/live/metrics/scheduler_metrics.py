@@ -51,6 +51,10 @@ class SchedulerMetrics:
         for kind in ("nodes", "pods", "assumed_pods"):
             self._of("scheduler_cache_size", kind)
         self._of("scheduler_goroutines", "binding")
+        for why in ("slow reader", "too old", "other leader"):
+            self._of("fairway_stream_lost_total", why)
+        for result in ("sent", "failed", "dropped"):
+            self._of("fairway_sniffer_sent_total", result)
         build = Gauge("fairway_build_info", "The version, as a label.", ("version",), registry=self.registry)
         build.labels(__version__).set(1)
         ProcessCollector(registry=self.registry)
@@ -204,6 +208,22 @@ class SchedulerMetrics:
     def recording_dropped(self, table: str, num_rows: int) -> None:
         """It will lack so many rows of a table."""
         self._of("fairway_recording_dropped_rows_total", table).inc(num_rows)
+
+    # -- followers, each in a thread of its own, to numbers that only that thread writes ----------------------------
+
+    def stream(self, readers: int, events: int, kept: int) -> None:
+        """How the stream stands."""
+        self._of("fairway_stream_readers").set(readers)
+        self._of("fairway_stream_events_total").set(events)
+        self._of("fairway_stream_ring_events").set(kept)
+
+    def stream_lost(self, why: str, number: int) -> None:
+        """A reader missed so many events."""
+        self._of("fairway_stream_lost_total", why).inc(number)
+
+    def sniffer(self, result: str) -> None:
+        """A message for a sniffer was sent, failed or was dropped."""
+        self._of("fairway_sniffer_sent_total", result).inc()
 
     # -- text ------------------------------------------------------------------------------------------------------
 

@@ -78,6 +78,7 @@ class LiveWorld:
         self.extenders: Sequence[Extender] = ()
         self.on_progress: Callable[[], None] | None = None
         self.on_note: Callable[[Pod, str, str], None] | None = None  # told what becomes of pods that are held
+        self.on_bound: list[Callable[[Pod, str], None]] = []
         self._preparing: set[asyncio.Task[None]] = set()
         self.reader = PodReader(api, pods, clock)
         self.binder = Binder(api, self.reader, clock, self, self._settings.binding)
@@ -241,6 +242,8 @@ class LiveWorld:
             self._metrics.pod_scheduled(queued.attempts, seconds, queued.was_flushed)
         self.assumed.expect(pod)
         self.events.scheduled(pod, node)
+        for tell in self.on_bound:
+            tell(pod, node)
 
     def binding_failed(self, pod: Pod, why: str) -> None:
         """The pod has no node: back into the queue, as it is now."""

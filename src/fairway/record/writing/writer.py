@@ -42,6 +42,7 @@ class RunWriter(RowWriter):
 
     Without `patience` a file that can not be written raises `CannotWriteError` at once. With it nothing is raised
     until the end; whoever has the writer calls `flush(again=True)` now and then. An `anonymous` run names nobody.
+    `source` says what the run was made from, if that is neither a simulation nor a cluster.
     """
 
     def __init__(  # noqa: PLR0913 - what a run says about itself, each by name
@@ -54,11 +55,12 @@ class RunWriter(RowWriter):
         origin: Origin = "simulated",
         policies: Sequence[str] = (),
         options: RecordOptions | None = None,
+        source: Mapping[str, Any] | None = None,
         patience: Patience | None = None,
         anonymous: bool = False,
     ) -> None:
         self.options = options or RecordOptions()
-        meta = {
+        meta: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
             "fairway_version": __version__,
             "origin": origin,
@@ -70,14 +72,16 @@ class RunWriter(RowWriter):
             "options": asdict(self.options),
             "complete": False,
         }
+        if source is not None:
+            meta["source"] = source
         texts = {key: json.dumps(value) for key, value in meta.items()}  # before a file is made: it may not be JSON
         super().__init__(Path(path), self.options.chunk_rows, AnonymousRows() if anonymous else None)
         self._pods = LivePods()
         self._templates = Templates(self._file.resources)
         self._nodes = NodeStates(self._file.resources)
         self._num_pods = self._num_decisions = 0
-        self._keeps_placed = self.options.decisions == "all"
-        self._keeps_failed = self.options.decisions != "none"
+        self._keeps_placed = self.options.decisions in ("all", "placed")
+        self._keeps_failed = self.options.decisions in ("all", "failed")
         self._keeps_moves = self.options.queue
         self._decisions = self._buffers["decisions"].rows
         self._refusals = self._buffers["filter_counts"].rows
@@ -168,8 +172,8 @@ class RunWriter(RowWriter):
     def regained(self, t: float, uid: str) -> None:
         """A pod's node came back with it: an interval opens."""
         live = self._pods.by_uid.get(uid)
-        if live is not None and live.bound is not None and live.held_since is None:
-            live.held_since = t
+        if live is not None and live.node is not None and live.held_since is None:
+            live.held_since, live.node_id = t, self._nodes.number_of(live.node)
 
     def ended(self, t: float, uid: str, reason: PodEnd) -> None:
         """A pod ended."""

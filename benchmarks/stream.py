@@ -1,0 +1,148 @@
+"""Does it slow a scheduler down to be listened to? Pods bound a second with and without followers, on one API server.
+
+The same waiting pods are bound again and again, by a scheduler that nobody follows, one whose stream is read whole, one
+whose reader has stopped reading, and one that tells a sniffer which is not there. The kinds take turns, and the best
+turn of each counts, as whatever else the machine does makes a turn slower. Then a million events go through one ring.
+
+    python benchmarks/stream.py                        five turns each, 1,000 nodes, 3,000 pods
+    python benchmarks/stream.py --nodes 300 --pods 1500 --turns 3
+
+Exit code 1 below 95 % with a reader, 95 % with one that has stopped, 98 % with a sniffer that is not there, or if the
+ring holds more than 64 MiB. Called by `make bench-stream`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the control plane is the tests', the clock is live.py's
+
+from benchmarks.live import BoundPods, Throughput, clear_pods, cluster, workload
+from fairway.cluster import Cluster
+from fairway.cycle import Decision, Outcome
+from fairway.record import Scored
+from fairway.stream.telling import StreamRecorder
+from fairway.testing import pod
+from tests.kube.control_plane import ControlPlane
+from tests.kube.processes import Program, free_port
+
+LEAST = {"read": 0.95, "stopped": 0.95, "no sniffer": 0.98}
+MOST_MIB = 64
+EVENTS = 1_000_000
+PLUGINS = ("NodeResourcesFit", "NodeAffinity", "TaintToleration", "PodTopologySpread", "InterPodAffinity")
+
+
+class Kind(NamedTuple):
+    """How a scheduler is followed."""
+
+    is_streamed: bool = False
+    is_stopped: bool = False
+    flags: tuple[str, ...] = ()
+
+
+KINDS = {
+    "nobody": Kind(),
+    "read": Kind(is_streamed=True),
+    "stopped": Kind(is_streamed=True, is_stopped=True),
+    "no sniffer": Kind(flags=("--sniffer=127.0.0.1:1",)),
+}
+
+
+@contextmanager
+def followed(control_plane: ControlPlane, kind: Kind, log: Path) -> Iterator[Program]:
+    """A scheduler with nothing to do yet, and whoever follows it."""
+    address = f"127.0.0.1:{free_port()}"
+    flags = [f"--stream={address}"] if kind.is_streamed else []
+    scheduler = control_plane.start_fairway(flags=[*flags, *kind.flags])
+    watch: Program | None = None
+    try:
+        if kind.is_streamed:
+            watch = Program([sys.executable, "-m", "fairway", "watch", address, "-o", "json"], log)
+            readers = "fairway_stream_readers"
+            watch.wait_until(lambda: control_plane.metrics(scheduler)[readers] == 1, "somebody reads", 60)
+            if kind.is_stopped:
+                watch.freeze()
+        yield scheduler
+    finally:
+        if watch is not None:
+            watch.kill()
+        scheduler.stop()
+
+
+def turn(control_plane: ControlPlane, kind: Kind, pods: Sequence[Any], log: Path) -> Throughput:
+    """The scheduler is frozen until all pods wait, and then binds them."""
+    with followed(control_plane, kind, log) as scheduler:
+        bound = BoundPods(control_plane)
+        scheduler.freeze()
+        control_plane.api().create_all(pods)
+        before = scheduler.cpu_seconds()
+        scheduler.thaw()
+        scheduler.wait_until(lambda: len(bound.times) == len(pods), "all pods are bound", 600)
+        cpu = scheduler.cpu_seconds() - before
+        bound.close()
+    seconds = max(bound.times.values()) - min(bound.times.values())
+    clear_pods(control_plane)
+    return Throughput(len(pods) / seconds, 1000 * cpu / len(pods))
+
+
+def measure(num_nodes: int, num_pods: int, num_turns: int) -> bool:
+    """Print a line for each kind; whether all keep to the budget."""
+    nodes, pods = workload(num_nodes, num_pods)
+    turns: dict[str, list[Throughput]] = {name: [] for name in KINDS}
+    with tempfile.TemporaryDirectory() as folder, cluster(nodes) as control_plane:
+        for number in range(num_turns):
+            for name, kind in KINDS.items():
+                turns[name].append(turn(control_plane, kind, pods, Path(folder) / f"{name}-{number}.log"))
+    best = {name: max(found) for name, found in turns.items()}
+    is_met = True
+    for name, found in best.items():
+        ratio = found.pods_per_second / best["nobody"].pods_per_second
+        is_met &= ratio >= LEAST.get(name, 0.0)
+        each = " ".join(f"{one.pods_per_second:.0f}" for one in turns[name])
+        print(f"{name:>10}: {found}, {ratio:.1%} of nobody's (turns: {each})", flush=True)
+    return is_met
+
+
+def fill_ring() -> bool:
+    """A million decisions with the scores of three nodes: how much memory is held in the end?"""
+    recorder, classes = StreamRecorder("benchmark"), Cluster()
+    before = resident_bytes()
+    for number in range(EVENTS):
+        if number % 100 == 0:
+            what = pod(f"pod-{number}", uid=f"uid-{number}")
+        shares = [dict.fromkeys(PLUGINS, 1000 + number) for _ in range(3)]
+        best = [Scored(f"node-{number}-{rank}", 9000 + number, share) for rank, share in enumerate(shares)]
+        decision = Decision(what, classes.classify(what), Outcome.SCHEDULED, node=f"node-{number}", score=9000 + number)
+        recorder.decided(float(number), "default-scheduler", 1, decision, number / 7, best)
+    held = resident_bytes() - before
+    print(
+        f"ring after {EVENTS:,} events: {len(recorder.ring):,} kept, {held / 2**20:.1f} MiB more in memory", flush=True
+    )
+    return held <= MOST_MIB * 2**20
+
+
+def resident_bytes() -> int:
+    """Of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def main() -> int:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--pods", type=int, default=3000)
+    parser.add_argument("--turns", type=int, default=5)
+    chosen = parser.parse_args()
+    is_small = fill_ring()
+    return 0 if measure(chosen.nodes, chosen.pods, chosen.turns) and is_small else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""Who follows a live cluster besides its recording: streams and sniffers, which know nothing of this room.
+
+In: nothing. Out: `Follower`, what such a one is, and `Home`, what it may ask of the process that it is in: who may
+read, what the scheduler says about a pod, what to serve with, and where to count. The command line makes followers;
+`process` and `fairway record` start them, tell them, and stop them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from fairway.live.api.certificates import BadCertificate, fingerprint, self_signed
+from fairway.live.api.clock import Clock
+from fairway.live.api.late_connection import Closable, LateConnection
+from fairway.live.api.problems import LiveProblem
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
+from fairway.live.serving.authorization import Asked, DelegatedAccess, NoAccess
+from fairway.model import Pod
+from fairway.record import Recorder
+
+__all__ = ["STREAM_PATH", "CannotFollow", "Follower", "Home", "start_followers"]
+
+logger = logging.getLogger(__name__)
+
+STREAM_PATH = "/fairway/stream/v1"
+"""What the API server is asked about: may somebody `get` this path?"""
+
+
+class CannotFollow(LiveProblem):
+    """A follower can not begin."""
+
+    exit_code = 1
+
+    def __init__(self, why: str) -> None:
+        super().__init__("a follower can not begin", why, "choose another HOST:PORT")
+
+
+async def _unknown(pod: str) -> bytes | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The process around a follower. `refusal` and `close` are called in a loop of the follower's own."""
+
+    origin: int  # nanoseconds since 1970 of the recording's 0
+    refusal: Callable[[str], Awaitable[NoAccess | None]]  # of somebody with this token
+    certificate: Callable[[], tuple[bytes, bytes]]  # and its key, PEM
+    metrics: SchedulerMetrics
+    close: Callable[[], Awaitable[None]]
+    is_leading: Callable[[], bool] = lambda: True
+    explain: Callable[[str], Awaitable[bytes | None]] = _unknown  # namespace/name, as JSON
+
+
+class Follower(Protocol):
+    """Somebody who is told."""
+
+    @property
+    def recorder(self) -> Recorder:
+        """Told of everything that happens."""
+
+    def start(self, home: Home) -> None:
+        """Begin; OSError says why not."""
+
+    def bound(self, pod: Pod, node: str) -> None:
+        """The API server has bound a pod for us; the watch tells so later."""
+
+    def stop(self) -> None:
+        """End, within a few seconds."""
+
+
+def start_followers(  # noqa: PLR0913 - what a process offers, by name
+    stack: ExitStack | AsyncExitStack,
+    followers: Sequence[Follower],
+    reviews: Callable[[], Awaitable[Closable]],
+    clock: Clock,
+    metrics: SchedulerMetrics,
+    origin: float,
+    *,
+    tls_files: tuple[str, str] = ("", ""),
+    is_leading: Callable[[], bool] = lambda: True,
+    explain: Callable[[str], Awaitable[bytes | None]] = _unknown,
+) -> None:
+    """Start all, to be stopped with `stack`. `reviews` opens a connection for asking who may read; raises
+    `CannotFollow`.
+    """
+    for follower in followers:
+        connection = LateConnection(reviews)
+        home = Home(
+            round(origin * 1e9),
+            _refusal(DelegatedAccess(connection, clock)),
+            lambda: _certificate(*tls_files),
+            metrics,
+            connection.close,
+            is_leading,
+            explain,
+        )
+        try:
+            follower.start(home)
+        except OSError as error:
+            raise CannotFollow(str(error)) from None
+        stack.callback(follower.stop)
+
+
+def _refusal(access: DelegatedAccess) -> Callable[[str], Awaitable[NoAccess | None]]:
+
+    async def refusal(token: str) -> NoAccess | None:
+        return await access.refusal(Asked(STREAM_PATH, "get", token=token))
+
+    return refusal
+
+
+def _certificate(cert_file: str, key_file: str) -> tuple[bytes, bytes]:
+    if cert_file or key_file:
+        try:
+            return Path(cert_file).read_bytes(), Path(key_file).read_bytes()
+        except OSError as error:
+            raise BadCertificate(cert_file, key_file, str(error)) from None
+    made = self_signed()
+    logger.info("streaming with a self-signed certificate", extra={"sha256": fingerprint(made[0])})
+    return made

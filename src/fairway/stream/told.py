@@ -1,0 +1,170 @@
+"""What is told on the stream: plain values, a type for each kind of event, with the fields that `decisions.proto` has.
+
+They are made in the scheduler's loop, where nothing may cost much, and become bytes in another thread (`encoding`).
+Nothing here refers to a pod, a node or an array: an event that waits in the ring holds nothing but itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+__all__ = [
+    "Attempt",
+    "Bound",
+    "Event",
+    "NodeSeen",
+    "PluginTime",
+    "PodRef",
+    "PodSeen",
+    "Preempted",
+    "QueueMove",
+    "Refused",
+    "Scored",
+    "Snapshot",
+    "Told",
+    "Unbound",
+]
+
+NOTHING: Final[Mapping[str, int]] = {}
+NO_TEXTS: Final[Mapping[str, str]] = {}
+
+
+class PodRef(NamedTuple):
+    """Which pod."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+class Refused(NamedTuple):
+    """So many nodes were refused for that; of one attempt they add up."""
+
+    plugin: str
+    code: str
+    reason: str
+    num_nodes: int
+
+
+class Scored(NamedTuple):
+    """One of the best nodes of an attempt."""
+
+    rank: int
+    node: str
+    total: int
+    by_plugin: Mapping[str, int]
+
+
+class PluginTime(NamedTuple):
+    """What a plugin used in an attempt."""
+
+    plugin: str
+    point: str
+    num_calls: int
+    cpu_seconds: float
+
+
+class Attempt(NamedTuple):
+    """A scheduler tried to place a pod."""
+
+    pod: PodRef
+    scheduler: str
+    attempt: int
+    outcome: str
+    node: str = ""
+    via: str = ""
+    num_nodes: int = 0
+    num_feasible: int = 0
+    num_best: int = 0
+    score: int | None = None
+    refused: tuple[Refused, ...] = ()
+    best: tuple[Scored, ...] = ()
+    nominated_node: str = ""
+    victims: tuple[PodRef, ...] = ()
+    message: str = ""
+    cycle_seconds: float = 0.0
+    plugin_times: tuple[PluginTime, ...] = ()
+
+
+class QueueMove(NamedTuple):
+    """A waiting pod moved; an empty place is none: not in the queue."""
+
+    pod: PodRef
+    scheduler: str
+    origin: str
+    place: str
+    event: str
+
+
+class Bound(NamedTuple):
+    """A pod holds so much of a node from now on."""
+
+    pod: PodRef
+    node: str
+    node_uid: str
+    gpu_index: str
+    held: Mapping[str, int]
+
+
+class Unbound(NamedTuple):
+    """It holds that no more: it closes the one `Bound` before it."""
+
+    pod: PodRef
+    node: str
+    reason: str
+    message: str
+    held: Mapping[str, int]
+    held_seconds: float
+
+
+class PodSeen(NamedTuple):
+    """Something happened to a pod."""
+
+    pod: PodRef
+    change: str
+    scheduler: str = ""
+    owner: str = ""
+    priority: int = 0
+    requests: Mapping[str, int] = NOTHING
+    annotations: Mapping[str, str] = NO_TEXTS  # those of its own
+    start_seconds: float | None = None  # when its kubelet took it, by the kubelet's clock
+
+
+class NodeSeen(NamedTuple):
+    """Something happened to a node."""
+
+    node: str
+    uid: str
+    change: str
+    is_ready: bool
+    is_unschedulable: bool
+    allocatable: Mapping[str, int]
+    labels: Mapping[str, str] = NO_TEXTS
+
+
+class Preempted(NamedTuple):
+    """A pod has to go, for another."""
+
+    pod: PodRef
+    node: str
+    by: PodRef
+
+
+class Snapshot(NamedTuple):
+    """How things stand, a part of it; the last part says so."""
+
+    nodes: tuple[NodeSeen, ...]
+    bound: tuple[Bound, ...]
+    queue: tuple[QueueMove, ...]
+    is_last: bool
+
+
+Told: TypeAlias = Attempt | QueueMove | Bound | Unbound | PodSeen | NodeSeen | Preempted | Snapshot
+
+
+class Event(NamedTuple):
+    """Something that was told, and when by the run's clock."""
+
+    time_seconds: float
+    what: Told

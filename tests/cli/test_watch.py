@@ -1,0 +1,121 @@
+"""`fairway watch` and `fairway sim --stream`: what a reader sees and keeps of a simulation, and what can go wrong."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_sniff import FAIRWAY, tables_of
+from tests.cli.trial_files import Folder
+
+
+@contextmanager
+def simulation(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """One that waits for its first reader, and where."""
+    scenario = Path(__file__).parents[2] / "examples" / "scenarios" / "day.yaml"
+    process = subprocess.Popen(
+        [*FAIRWAY, "sim", str(scenario), "--nodes", "20", "--until", "30m", *arguments, "--stream", "127.0.0.1:0"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        match = next(filter(None, (re.match(r"streaming on (\S+);", line) for line in process.stderr)))
+        yield process, match[1]
+        assert process.wait(120) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_simulation_is_followed_to_its_end_and_kept(tmp_path: Path) -> None:
+    saved, watched = tmp_path / "saved.duckdb", tmp_path / "watched.duckdb"
+    with simulation(tmp_path, "--save", str(saved)) as (_, address):
+        watch = [*FAIRWAY, "watch", address, "--save", str(watched)]
+        done = subprocess.run(watch, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    there, here = tables_of(saved), tables_of(watched)
+    for table in ("occupancy", "decisions", "filter_counts", "preemptions", "queue_moves"):
+        assert here[table] == there[table], table
+    assert len(there["occupancy"]) > 10
+    for one in (*there["pods"], *here["pods"]):
+        del one["template_id"]  # manifests are not told
+        one["annotations"] = json.loads(one["annotations"] or "{}")
+    assert here["pods"] == there["pods"]
+    assert re.search(r"^ *00:00:\S+  bound +\S+ on \S+: cpu ", done.stdout, re.MULTILINE)
+
+
+def test_a_program_reads_documents(tmp_path: Path) -> None:
+    with simulation(tmp_path) as (_, address):
+        watch = [*FAIRWAY, "watch", address, "-o", "json", "--kind", "bound", "--kind", "unbound"]
+        done = subprocess.run(watch, capture_output=True, text=True, check=True, timeout=120)
+    documents = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {document["kind"] for document in documents} == {"bound", "unbound"}
+    sequences = [document["sequence"] for document in documents]
+    assert sequences == sorted(set(sequences))
+    first = documents[0]
+    assert set(first["pod"]) == {"namespace", "name", "uid"}
+    assert first["held"]["cpu"] > 0
+
+
+MISTAKES = {
+    "nobody there": (("watch", "127.0.0.1:1"), 4, "127.0.0.1:1: UNAVAILABLE"),
+    "no address": (("watch", "nowhere"), 2, "'nowhere' is not HOST:PORT"),
+    "half a run": (("watch", "127.0.0.1:1", "--save", "x.duckdb", "--kind", "bound"), 2, "--save keeps a whole run"),
+    "two trusts": (
+        ("watch", "127.0.0.1:1", "--certificate-authority", "a", "--certificate-fingerprint", "b"),
+        2,
+        "exclude each other",
+    ),
+    "an open simulation": (("sim", "{day}", "--stream", "0.0.0.0:1"), 2, "a simulation knows nobody who could say"),
+    "two simulations": (
+        ("sim", "{day}", "--stream", "127.0.0.1:0", "--policy", "default", "--policy", "packed"),
+        2,
+        "--stream is for one simulation",
+    ),
+    "an extender": (("run", "--extender", ":8888", "--stream", "127.0.0.1:0"), 2, "are for a scheduler, not for"),
+    "nothing to do": (("record",), 2, "name the RUN to write, or who is told"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "words"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_are_named(folder: Folder, arguments: tuple[str, ...], code: int, words: str) -> None:
+    day = Path(__file__).parents[2] / "examples" / "scenarios" / "day.yaml"
+    printed = folder.run(*(one.format(day=day) for one in arguments))
+    assert words in printed.err
+    assert printed.code == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("watch", "127.0.0.1:1"), 1, "fairway watch needs gRPC, which is not installed"),
+        (("sniff", "run.duckdb"), 1, "fairway sniff needs gRPC, which is not installed"),
+        (("run", "--sniffer", "127.0.0.1:1"), 1, "--sniffer needs gRPC, which is not installed"),
+        (("record", "--stream", "127.0.0.1:1"), 1, "--stream needs gRPC, which is not installed"),
+        (("sniff", "notify"), 0, "gRPC is not installed"),
+    ],
+)
+def test_without_the_extra_commands_say_what_to_install(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    script = "import sys; sys.modules['grpc'] = None; from fairway.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert words in done.stderr
+    assert "pip install 'fairway[stream]'" in done.stderr
+    assert done.returncode == code
+
+
+def test_logs_are_imported_without_the_extra(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text('{"object":"Pod","name":"a","node":"n","event":"BindingSuccess"}\n')
+    script = "import sys; sys.modules['grpc'] = None; from fairway.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    subprocess.run([sys.executable, "-c", script, "import", str(log), str(tmp_path / "run")], check=True)
