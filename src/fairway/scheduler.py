@@ -16,7 +16,7 @@ from typing import Protocol
 
 import msgspec
 
-from fairway.cluster import Action, Change, Cluster, ClusterEvent, Event, Resource, Verb
+from fairway.cluster import TIME_PASSED, Action, Change, Cluster, ClusterEvent, Event, Resource, Verb
 from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.config import Configuration
 from fairway.cycle import Decision, Hold, Outcome, PluginTimer, Profile, Stop
@@ -78,8 +78,11 @@ class Scheduler:
         watch_queue: Observer | None = None,
         timer: PluginTimer | None = None,
         extenders: Sequence[Extender] = (),
+        start: float = 0.0,
     ) -> None:
+        """`start` is what the time of day was when the world's clock showed 0, in seconds since 1970."""
         self.world = world
+        self._start = start
         self.cluster = cluster or Cluster()
         self.profiles: Mapping[str, Profile] = {
             profile.scheduler_name: Profile(
@@ -111,6 +114,7 @@ class Scheduler:
 
     def observe(self, event: Event) -> None:
         """Something happened in the world."""
+        self._tell_time()
         item = event.object
         if isinstance(item, Pod):
             if not item.spec.node_name and not item.is_finished:
@@ -173,6 +177,7 @@ class Scheduler:
 
     def step(self) -> Decision | None:
         """Try the next pod that is ready; None if none is ready now (ask `next_wakeup` when to come back)."""
+        self._tell_time()
         if self._held:
             self.cluster.held.expire(self.world.now())
             self._end_waits()
@@ -193,9 +198,18 @@ class Scheduler:
     def next_wakeup(self) -> float | None:
         """When there may be something to do without a new event; None if never."""
         wakeup, deadline = self.queue.next_wakeup(), self.cluster.held.next_deadline() if self._held else None
-        if wakeup is None or deadline is None:
-            return deadline if wakeup is None else wakeup
-        return min(wakeup, deadline)
+        step = self.cluster.clock.next_step(self._start) if self.waits_for_time else None
+        return min((time for time in (wakeup, deadline, step) if time is not None), default=None)
+
+    @property
+    def waits_for_time(self) -> bool:
+        """Did a plugin that goes by the clock refuse a pod that waits now?"""
+        return self.cluster.clock.is_read and self.queue.waits_for(TIME_PASSED)
+
+    def _tell_time(self) -> None:
+        """A step may be over, in which plugins see the clock move: what they refused they may let in now."""
+        if self.cluster.clock.is_read and (change := self.cluster.clock.advance(self._start + self.world.now())):
+            self.queue.move((change,))
 
     # -- decide ------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ Used by the commands that run a `Trial`.
 
 from __future__ import annotations
 
+import datetime as dt
 import shlex
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -72,6 +73,12 @@ OPTIONS = (
         show_default=True,
         help="Which of equally good nodes is taken depends on it.",
     ),
+    click.option(
+        "--clock",
+        type=click.DateTime(("%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d")),
+        metavar="DATE",
+        help="The date, in UTC, for plugins that go by the clock, such as 2030-01-01T22:00.  [default: now]",
+    ),
     allow_plugins_option,
 )
 
@@ -85,12 +92,15 @@ def trial_options(command: F) -> F:
         files: Sequence[str],
         kustomizations: Sequence[str],
         kind_files: Sequence[str],
+        clock: dt.datetime | None,
         **options: Any,
     ) -> Any:
         from fairway.explain.workloads.inputs import Inputs
+        from fairway.live.api.clock import SystemClock
         from fairway.rehearsal.claims import ClaimKeeper
 
-        inputs = Inputs(files, kustomizations, kind_files, claim_binder=ClaimKeeper)
+        time = SystemClock().now() if clock is None else clock.replace(tzinfo=dt.UTC).timestamp()
+        inputs = Inputs(files, kustomizations, kind_files, claim_binder=ClaimKeeper, time=time)
         return command(*arguments, files=inputs, **options)
 
     decorated: Any = with_inputs

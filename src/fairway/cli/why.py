@@ -166,7 +166,7 @@ def _open_live(live: LiveCluster, name: str, files: Inputs, config: str | None, 
 
     if files.names:
         return open_trial(files, (), config, seed, live_errors(live_objects(*live, narrate)))
-    trial, node, note = pod_trial(live_errors(live_objects(*live, narrate)), name, config, seed)
+    trial, node, note = pod_trial(live_errors(live_objects(*live, narrate)), name, config, seed, files.time)
     if note:
         narrate(note)
     if node:

@@ -5,6 +5,7 @@ we only try. Everything else here is a table that it keeps. See each module for 
 """
 
 from fairway.cluster.aspects import ROWLESS, WITH_ROWS, Aspect, Versions
+from fairway.cluster.clock import TIME_PASSED, ClusterClock
 from fairway.cluster.cluster import Cluster
 from fairway.cluster.counters import Counter, Counters, Requirement
 from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
@@ -24,12 +25,14 @@ __all__ = [
     "MEMORY",
     "PODS",
     "ROWLESS",
+    "TIME_PASSED",
     "WITH_ROWS",
     "Action",
     "Aspect",
     "Cause",
     "Change",
     "Cluster",
+    "ClusterClock",
     "ClusterEvent",
     "Counter",
     "Counters",

@@ -21,6 +21,7 @@ class Aspect(enum.IntFlag):
     STORAGE = enum.auto()  # volumes, claims, classes, CSI objects
     WORKLOADS = enum.auto()  # services and controllers
     NAMESPACES = enum.auto()  # namespaces and their labels
+    TIME = enum.auto()  # what time it is, in the steps that plugins declare
 
 
 WITH_ROWS: Final = Aspect.NODE | Aspect.PODS

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from fairway.cluster.aspects import Aspect, Versions
 from fairway.cluster.changes import is_heartbeat, node_changes, pod_changes
+from fairway.cluster.clock import ClusterClock
 from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
 from fairway.cluster.gpus.fragmentation import Fragmentation
 from fairway.cluster.gpus.typical_pods import Shape, TypicalPods
@@ -49,6 +50,7 @@ class Cluster(Occupancy):
     def __init__(self) -> None:
         super().__init__()
         self.versions = Versions()
+        self.clock = ClusterClock(self.versions)
         self.workloads = Workloads(self.versions)
         self.storage = Storage(self)
         self._known_classes = KnownClasses(self._annotations)

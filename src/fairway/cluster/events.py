@@ -66,6 +66,7 @@ class Resource(enum.Enum):
     VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
     RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
     NAMESPACE = "Namespace"
+    TIME = "Time"  # no object: a step is over that plugins see the clock move in
     OTHER = "Other"  # kinds no default plugin waits for: services, budgets, priority classes
     ANY = "*"
 
@@ -81,9 +82,11 @@ class ClusterEvent(NamedTuple):
 
         An update that is none of the specific ones happens as UPDATE: not for those who asked for a specific one.
         """
+        resource = self.resource
+        if happened.resource is Resource.TIME:
+            return resource is Resource.TIME  # it passes for everybody; only who goes by the clock is to be woken
         if self == EVERYTHING:
             return True
-        resource = self.resource
         if resource is not happened.resource and resource is not Resource.ANY:
             pods = (Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD)
             if resource is not Resource.POD or happened.resource not in pods:

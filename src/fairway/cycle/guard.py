@@ -51,6 +51,10 @@ def guard(plugin: Plugin) -> Plugin:
     if plugin.normalize not in NORMALIZATIONS:
         allowed = ", ".join(NORMALIZATIONS)
         raise PluginError(f"plugin {plugin.name}: normalize is {plugin.normalize!r}; allowed: {allowed}")
+    if not isinstance(plugin.time_step, int) or plugin.time_step < 1:
+        raise PluginError(
+            f"plugin {plugin.name}: time_step is {plugin.time_step!r}; it has to be whole seconds, 1 or more"
+        )
     named = plugin.annotations
     if named is not None and (isinstance(named, str) or not all(isinstance(name, str) for name in named)):
         raise PluginError(f"plugin {plugin.name}: annotations is {named!r}; it has to be a tuple of names, or None")

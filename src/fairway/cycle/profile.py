@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from fairway.cluster import Cluster, PodClass
+from fairway.cluster import Aspect, Cluster, PodClass
 from fairway.config.config_file import Sampling
 from fairway.config.configuration import ProfileConfig
 from fairway.cycle import feasibility, inspection, pod_cycle
@@ -110,6 +110,9 @@ class Profile:
         self._dividers = [plugin for plugin in self.plugins if overrides(plugin, "class_key")]
         for plugin in self.plugins:
             cluster.read_annotations(plugin.annotations)
+        for plugin in (*self.plugins, self.queue_sort):
+            if plugin.reads & Aspect.TIME:
+                cluster.clock.follow(plugin.time_step)
         self._caching = caching
         self.diagnoses = diagnoses
         self._answers = AnswerCache(self.plugins)

@@ -50,7 +50,9 @@ async def live_objects(
 # -- why ---------------------------------------------------------------------------------------------------------------
 
 
-def pod_trial(loaded: Sequence[Loaded], name: str, config: str | None, seed: int) -> tuple[Trial, str, str]:
+def pod_trial(
+    loaded: Sequence[Loaded], name: str, config: str | None, seed: int, time: float | None = None
+) -> tuple[Trial, str, str]:
     """The cluster with one of its pods taken off its node; that node, if it had one; and a note, if there is one."""
     found = _find(name, [one for one in loaded if isinstance(one.object, Pod)])
     pod = found.object
@@ -67,7 +69,7 @@ def pod_trial(loaded: Sequence[Loaded], name: str, config: str | None, seed: int
         configuration = _defaults(scheduler)
         if scheduler != DEFAULT_PROFILE:
             note = f"judged by kube-scheduler's default plugins; give --config if {scheduler} has others"
-    return Trial(Manifests(others, [wanted], []), configuration, seed), pod.spec.node_name, note
+    return Trial(Manifests(others, [wanted], []), configuration, seed, time), pod.spec.node_name, note
 
 
 def _defaults(scheduler: str) -> Configuration:

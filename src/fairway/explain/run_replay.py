@@ -151,6 +151,7 @@ class _Repetition:
         for row in rows:
             self._take_back(row["time_seconds"])
             self._walk.hear(row["time_seconds"], row["decision_id"])
+            self._walk.cluster.clock.advance(self._run.began + row["time_seconds"])
             yield self._attempt(row, failures.get(row["decision_id"]))
 
     def _attempt(self, row: dict[str, Any], fails_at: float | None) -> Replayed:

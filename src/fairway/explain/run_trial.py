@@ -38,9 +38,10 @@ class RunTrial(Trial):
         manifests: Manifests,
         configuration: Configuration,
         decision: dict[str, Any] | None,
-        notes: Sequence[str] = (),
+        notes: Sequence[str],
+        time: float,
     ) -> None:
-        super().__init__(manifests, configuration, None)
+        super().__init__(manifests, configuration, None, time)
         self._recorded = decision
         self.notes = notes  # about the schedulers of the run
 
@@ -79,7 +80,8 @@ def pod_trial(run: Run, row: dict[str, Any], moment: Moment) -> tuple[RunTrial, 
     others = [Loaded(thing, source) for thing in seen if getattr(thing.metadata, "uid", "") != row["uid"]]
     configuration = merged_configuration(schedulers) if scheduler is None else scheduler.configuration
     manifests = Manifests(others, [wanted], [])
-    return RunTrial(manifests, configuration, moment.decision, plugin_notes(schedulers)), pod, wanted
+    time = run.began + moment.at
+    return RunTrial(manifests, configuration, moment.decision, plugin_notes(schedulers), time), pod, wanted
 
 
 def open_run_trial(
@@ -100,7 +102,7 @@ def files_trial(run: Run, at: float, files: Inputs, config: str | None, seed: in
     if not any(isinstance(one.object, Node) for one in given):
         raise UserError(f"there is no node at {time_text(at)}", "give --at another time of the run")
     configuration = merged_configuration(run_schedulers(run)) if config is None else read_configuration(config)
-    return Trial(load_manifests(files, (), given), configuration, seed)
+    return Trial(load_manifests(files, (), given), configuration, seed, run.began + at)
 
 
 def _recorded_words(row: dict[str, Any]) -> str:

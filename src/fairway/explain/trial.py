@@ -58,12 +58,18 @@ class Verdict:
 class Trial:
     """The cluster and the profiles; `place` moves it on by one pod."""
 
-    def __init__(self, manifests: Manifests, configuration: Configuration, seed: int | None) -> None:
+    def __init__(
+        self, manifests: Manifests, configuration: Configuration, seed: int | None, time: float | None = None
+    ) -> None:
+        """`time` is what plugins that go by the clock see, in seconds since 1970; None: when simulations begin."""
+        self.time = time
         self.manifests = manifests
         self.configuration = configuration
         self.seed = seed  # None: what the configuration says
         self.cluster = Cluster()
         self.cluster.load(manifests.objects)
+        if time is not None:
+            self.cluster.clock.advance(time)
         self.profiles = {
             profile.scheduler_name: Profile(profile, self.cluster, seed=seed) for profile in configuration.profiles
         }
@@ -73,7 +79,7 @@ class Trial:
 
     def again(self, changed: Mapping[str, Wanted] | None = None) -> Trial:
         """The same trial from the beginning, with other pods for those of some titles."""
-        trial = Trial(self.manifests, self.configuration, self.seed)
+        trial = Trial(self.manifests, self.configuration, self.seed, self.time)
         trial.wanted = [(changed or {}).get(wanted.title, wanted) for wanted in self.wanted]
         return trial
 
@@ -178,7 +184,7 @@ def open_trial(
     """Read the files and stop before the first pod; what is `there` belongs to the cluster, too."""
     manifests = load_manifests(files, cluster_files, there)
     configuration = default_configuration(REGISTRY) if config is None else read_configuration(config)
-    return Trial(manifests, configuration, seed)
+    return Trial(manifests, configuration, seed, files.time)
 
 
 def read_configuration(path: str) -> Configuration:

@@ -78,6 +78,7 @@ class RecordingFile:
             policies=names,
             patience=patience,
             anonymous=anonymous,
+            began=clock.now(),
         )
         self._tell_state()
 

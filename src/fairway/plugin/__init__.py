@@ -10,12 +10,12 @@ A plugin judges *all nodes at once*: `filter` returns a mask, `score` integers, 
 The cycle asks in the order in which the methods of `Plugin` (in `contract`) stand, remembers the answers per `PodClass`
 (pods with equal specs, labels, namespace and owner, equal in the annotations that plugins read and in what their
 `class_key` adds) and asks again about changed rows alone. Declarations keep that exact: `reads` (what the answer
-depends on), `locality` (does it depend on that row alone?) and `annotations`; `fairway.testing.check_plugin` tests
-them. Arguments (`Args`), what is short (`Refusal.shortages`) and fixes (`relax`) are a plugin's own, too; see
-docs/plugins.md.
+depends on; of time, `time_step`), `locality` (does it depend on that row alone?) and `annotations`;
+`fairway.testing.check_plugin` tests them. Arguments (`Args`), what is short (`Refusal.shortages`) and fixes (`relax`)
+are a plugin's own, too; see docs/plugins.md.
 """
 
-from fairway.cluster import Action, Aspect, Change, Cluster, ClusterEvent, Nodes, PodClass, Resource
+from fairway.cluster import TIME_PASSED, Action, Aspect, Change, Cluster, ClusterEvent, Nodes, PodClass, Resource
 from fairway.model.field_problem import Problem
 from fairway.model.writes import Create, Patch, Write, patch_of
 from fairway.plugin.arguments import PluginArgs
@@ -46,6 +46,7 @@ from fairway.plugin.verdicts import (
 __all__ = [
     "MAX_SCORE",
     "SKIP",
+    "TIME_PASSED",
     "Action",
     "Aspect",
     "Attempt",

@@ -6,13 +6,14 @@ values that the methods take and return are in `verdicts`.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
 
-from fairway.cluster import Action, Aspect, Cluster, ClusterEvent, Nodes, PodClass, Resource
+from fairway.cluster import TIME_PASSED, Action, Aspect, Cluster, ClusterEvent, Nodes, PodClass, Resource
 from fairway.model import Pod
 from fairway.plugin.smaller_requests import smaller_requests
 from fairway.plugin.verdicts import (
@@ -48,6 +49,10 @@ class Plugin:
     """The annotations of pods that it reads: their names, or with a "/" at the end all under that prefix. Pods that
     differ in none that any plugin reads share a class. None: it may read any, so nothing is shared among such pods."""
 
+    time_step: int = 60
+    """For those that read `Aspect.TIME`: the clock that `now` shows moves in steps of so many whole seconds. It may be
+    set in `__init__`. Within a step answers are remembered; when it is over, all are asked for again."""
+
     Args: ClassVar[type[msgspec.Struct] | None] = None
     """What it can be told: a struct, such as a `PluginArgs`. None: whatever mapping its pluginConfig entry holds."""
 
@@ -63,6 +68,15 @@ class Plugin:
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
 
+    def now(self) -> dt.datetime:
+        """What time it is, in UTC: the beginning of the current `time_step` of the real clock, or the simulated one.
+
+        For plugins that declare to read `Aspect.TIME`, at any point. Other clocks are not for plugins.
+        """
+        if not self.reads & Aspect.TIME:
+            raise TypeError(f"{self.name} asks what time it is: add Aspect.TIME to its `reads`")
+        return self.cluster.clock.now(self.time_step)
+
     # -- waiting -------------------------------------------------------------------------------------------------
 
     def pre_enqueue(self, pod: Pod) -> Refusal | None:
@@ -77,8 +91,12 @@ class Plugin:
         return ()
 
     def events(self) -> Sequence[Hint]:
-        """Which events may help a pod that this plugin refused. The default: any event."""
-        return (Hint(ClusterEvent(Resource.ANY, Action.ALL)),)
+        """Which events may help a pod that this plugin refused.
+
+        The default: any event and, for who reads it, the time (TIME_PASSED), at every step.
+        """
+        any_event = Hint(ClusterEvent(Resource.ANY, Action.ALL))
+        return (any_event, Hint(TIME_PASSED)) if self.reads & Aspect.TIME else (any_event,)
 
     def class_key(self, pod: Pod) -> Hashable:
         """What tells the pod from others of the same spec, if anything does: answers are shared among equals alone.

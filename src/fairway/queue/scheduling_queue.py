@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 
 from fairway.cluster.changes import pod_changes
-from fairway.cluster.events import Change
+from fairway.cluster.events import Change, ClusterEvent
 from fairway.cluster.nominations import Nominations as ClusterNominations
 from fairway.model import Pod
 from fairway.queue import labels
@@ -73,6 +73,10 @@ class SchedulingQueue:
     def serves(self, pod: Pod) -> bool:
         """Does a profile of this scheduler answer for the pod?"""
         return profile_name(pod) in self._rules
+
+    def waits_for(self, event: ClusterEvent) -> bool:
+        """Would such an event be worth a look at some pod that was set aside?"""
+        return self._wakeups.concerns(event)
 
     def counts(self) -> dict[Place, int]:
         """How many pods are in each place."""

@@ -74,6 +74,10 @@ class UnschedulablePods:
             found.update(group)
         return list(found.values())
 
+    def has_refused_by(self, plugins: Mapping[str, Iterable[str]]) -> bool:
+        """Is there any pod that one of these plugins (per profile) refused?"""
+        return any((profile, name) in self._index for profile, names in plugins.items() for name in names)
+
     def oldest(self) -> QueuedPod | None:
         """The pod that has gone untried for longest."""
         return next(iter(self._pods.values()), None)

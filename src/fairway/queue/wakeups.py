@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fairway.cluster.changes import pod_changes
-from fairway.cluster.events import Change
+from fairway.cluster.events import Change, ClusterEvent
 from fairway.model import Pod
 from fairway.queue.hints import EVERYTHING, SKIP, Hints, Strategy, judge_by
 from fairway.queue.in_flight import InFlight
@@ -56,6 +56,11 @@ class Wakeups:
                 if strategy is not SKIP:
                     self._places.requeue(queued, strategy, name, now)
         self._in_flight.record(change)
+
+    def concerns(self, event: ClusterEvent) -> bool:
+        """Is a pod set aside that plugins refused which want to hear of such an event?"""
+        concerned = self._hints.concerned(event)
+        return bool(concerned) and self._places.aside.has_refused_by(concerned)
 
     def by_update(self, queued: QueuedPod, old: Pod, now: float) -> None:
         """A pod that was set aside has changed: that itself may help it."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from fairway.model.meta import EPOCH
 from fairway.record.errors import RecordError
 from fairway.record.run_opening import OpenRun, open_run_file
 from fairway.record.schedulers import RecordedScheduler, schedulers_of_meta
@@ -90,6 +91,12 @@ class Run:
         if known in ("simulated", "live"):
             return known  # type: ignore[no-any-return]
         return "simulated" if "cluster" in (self.scenario.get("spec") or {}) else "live"
+
+    @property
+    def began(self) -> float:
+        """The date at 0 seconds of the run's clock, in seconds since 1970."""
+        known = self.meta.get("began")
+        return float(known) if isinstance(known, int | float) else EPOCH.timestamp()
 
     @property
     def is_anonymous(self) -> bool:

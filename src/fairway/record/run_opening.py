@@ -55,6 +55,7 @@ META_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "num_rows": dict,
     "fairway_version": str,
     "interruption": str,
+    "began": (int, float),
 }
 
 

@@ -36,7 +36,8 @@ META = TableSchema(
     "or file and digest of each plugin that is not built in), `seed`, `policies` (the name of the one that was "
     "simulated; of a live cluster its schedulers'), `options` (what was kept), `source` (of a run made from messages: "
     "`origin` on a real clock, `format`, `lines_read`, `lines_skipped`), `complete` (false: "
-    "interrupted; `interruption` says by what), `end_seconds`, `num_rows` of each table.",
+    "interrupted; `interruption` says by what), `end_seconds`, `num_rows` of each table, and `began` "
+    "of a live run (the date at 0 seconds, in seconds since 1970; that of a simulation is 2030-01-01).",
     "key",
     (Field("key", "VARCHAR", "name"), Field("value", "VARCHAR", "JSON")),
 )

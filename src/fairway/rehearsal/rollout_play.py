@@ -174,7 +174,8 @@ def _verdict(trial: Trial, rollout: Rollout, watch: RolloutWatch, pod: Pod) -> V
     source = rollout.wanted.source
     wanted = Wanted("Pod", pod.metadata.namespace, pod.metadata.name, source, 1, lambda index: (pod, ()))
     others = [Loaded(one, source) for one in watch.objects_left()]
-    return Trial(Manifests(others, [wanted], []), trial.configuration, trial.seed).place(pod, wanted, evict=False)
+    again = Trial(Manifests(others, [wanted], []), trial.configuration, trial.seed, trial.time)
+    return again.place(pod, wanted, evict=False)
 
 
 def _hold_up(thing: Any) -> str:

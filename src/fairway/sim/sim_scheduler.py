@@ -20,6 +20,7 @@ from fairway.cycle.pre_bind import PreBind
 from fairway.model import Pod
 from fairway.model.device_need import binding_annotations
 from fairway.model.disruption import PREEMPTED
+from fairway.model.meta import EPOCH
 from fairway.plugin import Write
 from fairway.queue import Place, QueuedPod
 from fairway.record import Recorder, RecordOptions, Scored, best_nodes
@@ -77,6 +78,7 @@ class SimScheduler:
             look=self._look if options.scores else None,
             watch_queue=self._queue_moved if options.queue else None,
             timer=self._times,
+            start=EPOCH.timestamp(),
         )
         self._preparations = PodPreparations(api, self._bind, self._refused)
         api.watch(self._observe, settings.view_delay)

@@ -204,7 +204,8 @@ class Simulation:
         while timeline.step(end):
             if progress is not None and timeline.num_done % every == 0:
                 progress(timeline.now(), self.result.arrived)
-            if end is None and not timeline.num_busy and timeline.now() - self._last_news > PATIENCE:
+            quiet = timeline.now() - self._last_news
+            if end is None and not timeline.num_busy and quiet > PATIENCE and self._is_over(quiet):
                 break
         result = self.result
         result.end = timeline.now() if end is None else max(end, timeline.now())
@@ -227,6 +228,15 @@ class Simulation:
         if progress is not None:
             progress(result.end, result.arrived)
         return result
+
+    def _is_over(self, quiet: float) -> bool:
+        """Nothing has happened for so long; if plugins go by the clock, the hours of a whole day have to pass."""
+        if not any(each.scheduler.waits_for_time for each in self.schedulers):
+            return True
+        if quiet > A_DAY:
+            told = "pods wait for a plugin that goes by the clock: stopped after a day in vain; set an end for another"
+            self.result.problems.append(told)
+        return quiet > A_DAY
 
     def _unserved(self) -> Iterator[str]:
         """Schedulers that pods still wait for and that are not there."""

@@ -7,19 +7,22 @@ cluster. Called by `fairway.testing.plugin_check`.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from fairway.cluster import ROWLESS, WITH_ROWS, Aspect, Change, Cluster, Event, Nodes, Verb
+from fairway.cluster import ROWLESS, WITH_ROWS, Aspect, Change, Cluster, Nodes, Verb
 from fairway.model import Node, Pod, object_name
+from fairway.model.meta import EPOCH
 from fairway.plugin import Locality, Plugin, Refusal
 from fairway.testing.interview import Interview, PluginAnswers
 from fairway.testing.situations import Situation
 
 Make = Callable[[Cluster], Plugin]
 
+HOUR, DAY = 3_600, 86_400
 LONELY_NODES = 2
 """So many nodes of a situation are tried alone."""
 
@@ -42,12 +45,36 @@ def check_memory(make: Make, situation: Situation, pod: Pod, hints: bool) -> Non
         else:
             objects[key] = event.object
         before = memory.answers
-        changes = memory.follow(event)
+        changes = memory.follow(lambda cluster, event=event: cluster.apply(event))  # type: ignore[misc]
         fresh = Interview(make(_load(objects.values())), pod).answers()
+        happened = f"{object_name(event.object)} was {event.verb.name.lower()}"
         if memory.answers != fresh:
-            raise memory.complaint(event, fresh)
+            raise memory.complaint(happened, fresh)
         if hints and cluster.nodes.row_of:
-            _check_hints(memory.interview, before, fresh, event, changes)
+            _check_hints(memory.interview, before, fresh, happened, changes)
+
+
+def check_time(make: Make, situation: Situation, pod: Pod, hints: bool) -> None:
+    """A plugin that goes by the clock is asked again, and wakes pods, whenever a step of its clock is over."""
+    plugin = make(_load(situation.objects))
+    if not plugin.reads & Aspect.TIME or not plugin.cluster.nodes.row_of:
+        return
+    plugin.cluster.clock.follow(plugin.time_step)
+    memory = Memory(Interview(plugin, pod))
+    start = EPOCH.timestamp()
+    steps = range(plugin.time_step, 4 * plugin.time_step, plugin.time_step)
+    for seconds in sorted({*steps, *range(HOUR, DAY, HOUR), *range(DAY, 8 * DAY, DAY)}):
+        now = start + seconds
+        before = memory.answers
+        changes = memory.follow(lambda cluster, now=now: [c for c in (cluster.clock.advance(now),) if c])  # type: ignore[misc]
+        cluster = _load(situation.objects)
+        cluster.clock.advance(now)
+        fresh = Interview(make(cluster), pod).answers()
+        happened = f"the clock came to {dt.datetime.fromtimestamp(now, dt.UTC):%A %H:%M:%S}"
+        if memory.answers != fresh:
+            raise memory.complaint(happened, fresh)
+        if hints and changes:
+            _check_hints(memory.interview, before, fresh, happened, changes)
 
 
 def check_solitude(make: Make, situation: Situation, pod: Pod) -> None:
@@ -85,13 +112,13 @@ class Memory:
         self.changed = Aspect(0)
         self.touched: set[str] = set()
 
-    def follow(self, event: Event) -> Sequence[Change]:
-        """Take in an event, and ask again as far as the plugin's declarations demand it."""
+    def follow(self, happen: Callable[[Cluster], Sequence[Change]]) -> Sequence[Change]:
+        """Let something happen, and ask again as far as the plugin's declarations demand it."""
         interview = self.interview
         cluster, plugin = interview.cluster, interview.plugin
         names = set(cluster.nodes.row_of)
         before = _versions(cluster)
-        changes = cluster.apply(event)
+        changes = happen(cluster)
         after = _versions(cluster)
         self.changed = Aspect(0)
         for aspect in Aspect:
@@ -128,11 +155,10 @@ class Memory:
             scores |= dict(zip(sorted(asked), raw.tolist(), strict=True))
         return PluginAnswers(interview.stance, fits, scores)
 
-    def complaint(self, event: Event, fresh: PluginAnswers) -> AssertionError:
+    def complaint(self, happened: str, fresh: PluginAnswers) -> AssertionError:
         """What the plugin should have declared, given that a new one answers otherwise."""
         interview, plugin = self.interview, self.interview.plugin
         method, node, was, now = first_difference(self.answers, fresh)
-        happened = f"{object_name(event.object)} was {event.verb.name.lower()}"
         problem = f"answers {now}, not {was} as remembered, after {happened}"
         if not plugin.reads & self.changed:
             missing = " | ".join(f"Aspect.{aspect.name}" for aspect in self.changed)
@@ -163,7 +189,7 @@ def _versions(cluster: Cluster) -> dict[Aspect, int]:
 
 
 def _check_hints(
-    interview: Interview, before: PluginAnswers, after: PluginAnswers, event: Event, changes: Sequence[Change]
+    interview: Interview, before: PluginAnswers, after: PluginAnswers, happened: str, changes: Sequence[Change]
 ) -> None:
     """A pod that the plugin refused everywhere, and no longer does, has to be woken up."""
     if not _refuses_everywhere(before) or _refuses_everywhere(after):
@@ -173,7 +199,6 @@ def _check_hints(
         for change in changes:
             if hint.event.covers(change.event) and (hint.helps is None or hint.helps(interview.pod, change)):
                 return
-    happened = f"{object_name(event.object)} was {event.verb.name.lower()}"
     what = ", ".join(f"{change.event.resource.name}/{change.event.action.name}" for change in changes)
     advice = f"Add a Hint for one of {what}" + (", or let its `helps` say so." if hints else ".")
     problem = f"would leave the pod waiting although {happened}, after which it no longer refuses every node"

@@ -23,7 +23,7 @@ from fairway.model.device_need import GPU_COUNT, GPU_INDEX, GPU_MILLI, GPU_MODEL
 from fairway.plugin import MAX_SCORE, Hint, Locality, Plugin, Preparation, Problem, Refusal, Wait, overrides
 from fairway.plugin.extension_points import POINT_METHODS
 from fairway.testing.builders import node
-from fairway.testing.change_rules import check_memory, check_solitude, check_what_if, first_difference
+from fairway.testing.change_rules import check_memory, check_solitude, check_time, check_what_if, first_difference
 from fairway.testing.fingerprint import differences, fingerprint
 from fairway.testing.interview import Interview, PluginAnswers, class_of
 from fairway.testing.situations import Situation, situations
@@ -64,6 +64,7 @@ def check_plugin(
             check_what_if(make, _loaded(situation.objects), pod, situation.pods)
             check_memory(make, situation, pod, hints)
             check_solitude(make, situation, pod)
+            check_time(make, situation, pod, hints)
 
 
 def _decoded(kind: type[Plugin], args: Any) -> Any:
@@ -98,6 +99,8 @@ def _check_declarations(plugin: Plugin) -> None:
             raise AssertionError(
                 f"{name}.{attribute} is {getattr(kind, attribute)!r}; it has to be a {expected.__name__}."
             )
+    if not isinstance(plugin.time_step, int) or plugin.time_step < 1:
+        raise AssertionError(f"{name}.time_step is {plugin.time_step!r}; it has to be whole seconds, 1 or more.")
     named = kind.annotations
     if named is not None and not (isinstance(named, tuple) and all(isinstance(word, str) for word in named)):
         raise AssertionError(f"{name}.annotations is {named!r}; it has to be a tuple of names, or None for any.")

@@ -51,6 +51,7 @@ class Inputs:
     kind_files: Sequence[str] = ()
     rollout: bool = False  # everything that rolls out does, whether its template is seen to differ or not
     claim_binder: BinderFactory | None = None  # None: claims stay as they are
+    time: float | None = None  # for plugins that go by the clock, in seconds since 1970; see `Trial`
 
     @property
     def names(self) -> list[str]:

@@ -195,7 +195,9 @@ class ExtenderServer:
         return {"NodeNameToMetaVictims": answer}
 
     def _profile(self, pod: Pod) -> Profile:
-        return self._profiles.get(profile_name(pod)) or next(iter(self._profiles.values()))
+        profile = self._profiles.get(profile_name(pod)) or next(iter(self._profiles.values()))
+        profile.cluster.clock.advance(self._clock.now())
+        return profile
 
 
 def _judge(profile: Profile, pod: Pod) -> tuple[Any, Diagnosis]:

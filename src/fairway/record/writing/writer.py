@@ -58,6 +58,7 @@ class RunWriter(RowWriter):
         source: Mapping[str, Any] | None = None,
         patience: Patience | None = None,
         anonymous: bool = False,
+        began: float | None = None,
     ) -> None:
         self.options = options or RecordOptions()
         meta: dict[str, Any] = {
@@ -74,6 +75,8 @@ class RunWriter(RowWriter):
         }
         if source is not None:
             meta["source"] = source
+        if began is not None:
+            meta["began"] = began
         texts = {key: json.dumps(value) for key, value in meta.items()}  # before a file is made: it may not be JSON
         super().__init__(Path(path), self.options.chunk_rows, AnonymousRows() if anonymous else None)
         self._pods = LivePods()
