@@ -35,6 +35,12 @@ OPTIONS = (
         help="Other nodes: files, or so many of the scenario's own.",
     ),
     click.option(
+        "--prices",
+        type=click.Path(),
+        metavar="FILE",
+        help="What an hour of a node costs, by its name or instance type: then what a day costs is told.",
+    ),
+    click.option(
         "--workload",
         multiple=True,
         type=click.Path(),
@@ -84,6 +90,7 @@ def read_scenario(
     path: str | None,
     *,
     nodes: Sequence[str] = (),
+    prices: str | None = None,
     workload: Sequence[str] = (),
     seed: int | None = None,
     until: str | None = None,
@@ -106,6 +113,7 @@ def read_scenario(
     count = int(nodes[0]) if len(nodes) == 1 and nodes[0].isascii() and nodes[0].isdigit() else None
     wanted: dict[str, Any] = {
         "nodes": list(nodes) if count is None and nodes else count,
+        "prices": prices,
         "workload": list(workload) or None,
         "seed": seed,
         "until": until,

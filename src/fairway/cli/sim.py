@@ -18,9 +18,10 @@ from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, say
 from fairway.cli.stream.options import ADDRESS
 from fairway.cli.stream.sim_stream import streaming
-from fairway.exit_codes import FAILED
+from fairway.exit_codes import FAILED, NO
 
 if TYPE_CHECKING:
+    from fairway.compare.fewest_nodes import SizeTried
     from fairway.compare.simulations import Finished
     from fairway.scenario.scenario import Scenario
     from fairway.stream.address import Address
@@ -34,6 +35,7 @@ Examples:
   fairway sim day.yaml --nodes 800 --until 12h --save day.duckdb
   fairway sim --nodes nodes.yaml --workload pods.yaml           without a scenario file
   fairway sim day.yaml --print-scenario                         with everything that was left open
+  fairway sim day.yaml --fewest-nodes 'wait_p95<60s'            how many nodes would do?
   fairway sim --replay day.duckdb                               does it come out the same again?
 
 Simulate a cluster: what runs where, who waits and for how long.
@@ -42,9 +44,13 @@ SCENARIO is a file of kind Scenario: a cluster, a workload, schedulers, what goe
 the same decisions. --save keeps the run, with every decision, for why, status and compare; with several policies there
 is one for each, named after it.
 
+--fewest-nodes simulates clusters of other sizes, in the proportions of the scenario's groups of nodes, until the
+smallest is found that keeps the conditions. Unless one speaks of pods (pods_waiting<=3), all pods have to be placed.
+
 \b
 Exit codes: 0 it was simulated, whatever came of it; 1 a file or a plugin is wrong, or attempts to place a pod ended in
-an error, as when a plugin raises; 2 usage; 3 with --replay: it came out otherwise; 130 interrupted.
+an error, as when a plugin raises; 2 usage; 3 with --replay: it came out otherwise, with --fewest-nodes: no size keeps
+the conditions; 130 interrupted.
 """
 
 COLUMNS = (
@@ -65,6 +71,13 @@ NUM_PROBLEMS = 5
     "--replay", "replayed", metavar="RUN", type=click.Path(), help="Run a saved run again: is every decision the same?"
 )
 @click.option("--stream", type=ADDRESS, help="Tell everything as it happens, to fairway watch.")
+@click.option(
+    "--fewest-nodes",
+    "conditions",
+    multiple=True,
+    metavar="CONDITION",
+    help="Instead: the smallest cluster of which this is true, such as wait_p95<60s; may be given several times.",
+)
 @click.option("--print-scenario", is_flag=True, help="Print the completed scenario, run nothing.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many policies at a time.  [default: CPUs]")
 @output_option
@@ -74,6 +87,7 @@ def sim(
     policies: Sequence[str],
     save: str | None,
     replayed: str | None,
+    conditions: Sequence[str],
     print_scenario: bool,
     jobs: int | None,
     stream: Address | None,
@@ -90,6 +104,7 @@ def sim(
             "--save": save,
             "--print-scenario": print_scenario,
             "--stream": stream,
+            "--fewest-nodes": conditions,
         }
         others |= {f"--{name.replace('_', '-')}": value for name, value in changes.items()}
         given = [name for name, value in others.items() if value not in (None, False, ())]
@@ -103,6 +118,10 @@ def sim(
 
     wanted = read_scenario(scenario, **changes)
     wanted, names = with_policies(wanted, policies or ("default",), is_run=not print_scenario)
+    if conditions:
+        if save is not None or print_scenario or stream is not None:
+            raise click.UsageError("--fewest-nodes keeps no run: leave out --save, --stream and --print-scenario")
+        return _fewest_nodes(wanted, names, conditions, jobs or num_cpus(), output)
     if print_scenario:
         _print_scenario(wanted, names, output)
         return 0
@@ -131,6 +150,69 @@ def sim(
         for line in next_lines(scenario, changes, wanted, policies, save, finished):
             narrate(f"→ {line}")
     return FAILED if any(one.num_errors for one in finished) else 0
+
+
+def _fewest_nodes(
+    scenario: Scenario, names: Sequence[str], conditions: Sequence[str], num_processes: int, output: str
+) -> int:
+    """Search for each policy; every size is told as soon as it is known."""
+    from fairway.cli.simulation_bar import run_with_bar
+    from fairway.compare.fewest_nodes import (
+        LARGEST,
+        FewestNodes,
+        judge,
+        node_groups,
+        num_generated,
+        parse_conditions,
+        search,
+    )
+    from fairway.compare.gate import GateError
+    from fairway.compare.simulations import SimulationJob
+
+    try:
+        gates = parse_conditions(conditions)
+    except GateError as error:
+        raise click.UsageError(str(error)) from error
+    start = num_generated(scenario)
+    if not start:
+        raise click.UsageError("--fewest-nodes needs nodes that the scenario generates (spec.cluster.nodes)")
+    answers = []
+    with tempfile.TemporaryDirectory(prefix="fairway-") as folder:
+        for name in names:
+            tried: dict[int, SizeTried] = {}
+
+            def keeps(sizes: Sequence[int], name: str = name, tried: dict[int, SizeTried] = tried) -> list[bool]:
+                todo = [
+                    SimulationJob(scenario.with_overrides(nodes=size), name, scenario.seed, f"{folder}/{size}.duckdb")
+                    for size in sizes
+                ]
+                finished = run_with_bar(todo, num_processes, is_kept=False)
+                if not tried:
+                    tell_problems(finished)
+                for size, one in zip(sizes, finished, strict=True):
+                    tried[size] = judge(size, gates, one.metrics.flat())
+                    Path(one.path).unlink()
+                    if not is_structured(output):
+                        narrate(f"{name} · {size} nodes: {'yes' if tried[size].is_kept else 'no'}")
+                return [tried[size].is_kept for size in sizes]
+
+            search(keeps, start, LARGEST * start)
+            answers.append(FewestNodes(name, gates, tuple(tried[size] for size in sorted(tried))))
+    metrics = dict.fromkeys(gate.metric for gate in gates)
+    columns = (
+        *((Column("policy", "POLICY"),) if len(names) > 1 else ()),
+        Column("nodes", "NODES", right=True),
+        Column("kept", "KEPT"),
+        *(Column(metric, metric.upper(), right=True) for metric in metrics),
+    )
+    rows = [row for answer in answers for row in answer.rows()]
+    emit(rows, columns, output, document=[answer.document() for answer in answers])
+    if not is_structured(output):
+        say()
+        for answer in answers:
+            groups = "" if answer.num_nodes is None else node_groups(scenario.with_overrides(nodes=answer.num_nodes))
+            say("\n".join(answer.lines(groups)))
+    return 0 if all(answer.num_nodes is not None for answer in answers) else NO
 
 
 def _print_scenario(scenario: Scenario, names: Sequence[str], output: str) -> None:

@@ -30,6 +30,7 @@ SLOWDOWN = (
 )
 
 
+COST = "what an average day costs by the nodes' prices (fairway.dev/price, an hour)"
 STRANDED = "idle, but of no use to a typical pod of the run, which lacks CPU, a device, a model, or needs no device"
 
 
@@ -62,6 +63,9 @@ DEFINITIONS: Final = (
     Definition("nodes_used_mean", "nodes", "lower", "nodes with at least one pod, over time"),
     Definition("nodes_used_peak", "nodes", "lower", "the most at any time"),
     Definition("nodes_used_ever", "nodes", "", "nodes that had a pod at any time"),
+    Definition("cost_per_day", "", "lower", f"{COST}, of all nodes while they are there"),
+    Definition("cost_used_per_day", "", "lower", f"{COST}, of nodes while they have at least one pod"),
+    Definition("cost_unpriced_nodes", "nodes", "", "nodes without a price, which count as free of charge"),
     Definition(
         "fragmentation_{}",
         "share",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.record.cost import Cost, cost_of
 from fairway.record.distribution import Distribution, jain_index
 from fairway.record.gpu_history import GpuMetrics, gpu_metrics
 from fairway.record.load import Floats, LoadHistory, load_history
@@ -76,6 +77,7 @@ class Metrics:
     utilisation_peak: dict[str, float]
     imbalance: dict[str, Imbalance]
     nodes_used: NodesUsed
+    cost: Cost | None  # None: no node has a price
     fragmentation: dict[str, float]
     gpu: GpuMetrics | None  # None: no node has GPU devices
     attempts: int
@@ -150,6 +152,7 @@ def measure(run: Run) -> Metrics:
         utilisation_peak=_peaks(history),
         imbalance=imbalance(history),
         nodes_used=nodes_used(history),
+        cost=cost_of(run, history),
         fragmentation=fragmentation(history, *_pod_classes(run)),
         gpu=gpu_metrics(run),
         attempts=int(pods["attempts"].sum()),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairway.record.load import Floats, LoadHistory
 
-__all__ = ["Imbalance", "NodesUsed", "fragmentation", "imbalance", "nodes_used"]
+__all__ = ["Imbalance", "NodesUsed", "busy_spans", "fragmentation", "imbalance", "nodes_used"]
 
 NUM_CELLS = 1_000_000  # nodes times instants, for imbalance
 NUM_CLASS_CELLS = 200_000  # nodes times instants, for fragmentation, which asks each class of pods about each cell
@@ -61,24 +61,28 @@ def imbalance(history: LoadHistory) -> dict[str, Imbalance]:
     return found
 
 
-def nodes_used(history: LoadHistory) -> NodesUsed:
-    """Exact: nodes are counted from their first pod's coming to their last pod's going, each time."""
+def busy_spans(history: LoadHistory) -> tuple[NDArray[np.int32], Floats, Floats]:
+    """Nodes from their first pod's coming to their last pod's going, each time: nodes, begins and ends (num_spans,)."""
     held = history.held
     is_real = held.end > held.begin
     nodes = np.concatenate([held.node[is_real], held.node[is_real]])
     times = np.concatenate([held.begin[is_real], held.end[is_real]])
     steps = np.repeat([1, -1], is_real.sum())
-    if not len(nodes):
-        return NodesUsed(0.0, 0, 0)
     order = np.lexsort((-steps, times, nodes))  # by node, by time; who comes is counted before who goes
     counts = np.cumsum(steps[order])  # every node ends at 0, so the sum starts afresh with each
-    before = counts - steps[order]
-    is_switch = (counts == 0) | (before == 0)
-    changes = np.where(before == 0, 1, -1)[is_switch]
-    switched = times[order][is_switch]
-    by_time = np.lexsort((changes, switched))  # a node that is left does not count beside one that is entered then
+    is_begin, is_end = counts - steps[order] == 0, counts == 0
+    return nodes[order][is_begin], times[order][is_begin], times[order][is_end]
+
+
+def nodes_used(history: LoadHistory) -> NodesUsed:
+    """Exact: nodes are counted while they have a pod."""
+    nodes, begins, ends = busy_spans(history)
+    if not len(nodes):
+        return NodesUsed(0.0, 0, 0)
+    changes = np.repeat([1, -1], len(nodes))
+    by_time = np.lexsort((changes, np.concatenate([begins, ends])))  # who is left does not count beside who is entered
     in_use = np.cumsum(changes[by_time])
-    seconds = float(-(changes * switched).sum())
+    seconds = float((ends - begins).sum())
     return NodesUsed(seconds / (history.end - history.begin), int(in_use.max()), len(np.unique(nodes)))
 
 

@@ -39,6 +39,8 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
 
     nodes: int | Paths | None = None
     """So many of the scenario's own nodes, in its proportions; or files (manifests, a snapshot, an openb node list)."""
+    prices: str | os.PathLike[str] | None = None
+    """A file: what an hour of a node costs, by its name or instance type."""
     workload: Paths | None = None
     """Files: manifests, an SWF log, or an openb pod list."""
     policy: str | None = None
@@ -57,6 +59,9 @@ def overridden(file: ScenarioFile, wanted: Overrides) -> ScenarioFile:
     changes: dict[str, Any] = {}
     if wanted.nodes is not None:
         changes["cluster"] = _cluster(file.spec, wanted.nodes)
+    if wanted.prices is not None:
+        path = os.path.abspath(wanted.prices)  # noqa: PTH100 - links stay, as elsewhere
+        changes["cluster"] = msgspec.structs.replace(changes.get("cluster", file.spec.cluster), prices=path)
     if wanted.workload is not None:
         changes["workload"] = _workload(wanted.workload)
     if wanted.seed is not None:
@@ -96,7 +101,8 @@ def _cluster(spec: ScenarioSpec, nodes: int | Paths) -> ClusterSource:
         raise _wrong("nodes", f"{len(tables)} openb node lists; allowed: one")
     others = tuple(file for file in files if file not in tables)
     openb = OpenbNodes(nodes=tables[0]) if tables else None
-    return absolute_cluster(ClusterSource(files=others, openb=openb, racks=cluster.racks), "")
+    given = absolute_cluster(ClusterSource(files=others, openb=openb, racks=cluster.racks), "")
+    return msgspec.structs.replace(given, prices=cluster.prices)
 
 
 def _scaled(groups: tuple[GeneratedNodes, ...], total: int) -> tuple[GeneratedNodes, ...]:

@@ -28,9 +28,9 @@ def absolute_cluster(cluster: ClusterSource, folder: str) -> ClusterSource:
     openb = cluster.openb
     if openb is not None:
         openb = msgspec.structs.replace(openb, nodes=_absolute(openb.nodes, folder))
-    return msgspec.structs.replace(
-        cluster, files=_all(cluster.files, folder), snapshot=_all(cluster.snapshot, folder), openb=openb
-    )
+    prices = _absolute(cluster.prices, folder) if isinstance(cluster.prices, str) else cluster.prices
+    files, snapshot = _all(cluster.files, folder), _all(cluster.snapshot, folder)
+    return msgspec.structs.replace(cluster, files=files, snapshot=snapshot, openb=openb, prices=prices)
 
 
 def absolute_source(source: WorkloadSource, folder: str) -> WorkloadSource:

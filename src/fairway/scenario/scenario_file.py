@@ -92,6 +92,10 @@ class ClusterSource(ScenarioPart, frozen=True, kw_only=True):
     ] = ()
     openb: Annotated[OpenbNodes | None, Meta(description="The nodes of the openb trace.")] = None
     racks: Annotated[Racks | None, Meta(description="Put nodes without a rack into racks.")] = None
+    prices: Annotated[
+        str | dict[str, float],
+        Meta(description="What an hour of a node costs, by its name (a pattern) or instance type; or a file of that."),
+    ] = {}
 
 
 class OpenbPods(OpenbOptions, frozen=True, kw_only=True, rename="camel"):

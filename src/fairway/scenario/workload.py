@@ -23,10 +23,12 @@ from fairway.model import ContainerImage, DecodeError, Node, PriorityClass, Quan
 from fairway.scenario.checks import workload_paths
 from fairway.scenario.fields import Problem, ScenarioError
 from fairway.scenario.offered_load import load_note, scaled_to, smaller
+from fairway.scenario.prices import priced, read_prices
 from fairway.scenario.scenario_file import GeneratedNodes, ScenarioSpec, WorkloadSource
 from fairway.trace import (
     RACK,
     Arrival,
+    Arrivals,
     Progress,
     Racks,
     Workload,
@@ -71,10 +73,29 @@ def build_workload(
         raise ScenarioError(source, _without_nodes(whole))
     if spec.cluster.racks is not None:
         whole = replace(whole, nodes=_in_racks(whole.nodes, spec.cluster.racks))
+    if spec.cluster.prices:
+        whole = _with_prices(whole, spec, source, folder)
     if any(each.openb is not None and each.openb.times == "recorded" for each in spec.workloads):
         note = load_note(whole.nodes, whole.arrivals)
         whole = replace(whole, notes=[*whole.notes, note]) if note else whole
     return whole
+
+
+def _with_prices(workload: Workload, spec: ScenarioSpec, source: str, folder: str) -> Workload:
+    """Nodes say what they cost; those that join later, too, if they are generated."""
+    try:
+        prices = read_prices(spec.cluster.prices, folder)
+    except ValueError as error:
+        raise ScenarioError(source, [Problem("spec.cluster.prices", str(error))]) from error
+    nodes = [priced(node, prices) for node in workload.nodes]
+    if not any(group.joins for group in spec.cluster.nodes):
+        return replace(workload, nodes=nodes)
+
+    def arrivals() -> Iterator[Arrival]:
+        for one in workload.arrivals:
+            yield one._replace(object=priced(one.object, prices)) if isinstance(one.object, Node) else one
+
+    return replace(workload, nodes=nodes, arrivals=Arrivals(arrivals))
 
 
 def _without_nodes(workload: Workload) -> list[Problem]:
