@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from fairway.explain.more_nodes import MoreNodes, more_nodes
 from fairway.model import ObjectMeta, PriorityClass
-from fairway.testing import node, pod
+from fairway.plugin import Aspect, Locality, Plugin, Refusal
+from fairway.testing import cluster, node, pod
 from tests.cli.trial_files import Folder, Printed, controller
+from tests.cycle.profiles import profile
 
 NODES = [node("n1", cpu=4, memory="8Gi", zone="a"), node("n2", cpu=8, memory="8Gi", zone="b")]
 ZONE = "topology.kubernetes.io/zone"
@@ -227,7 +230,8 @@ FIXES: dict[str, tuple[list[Any], Any, dict[str, list[str]]]] = {
 def test_fixes(cluster: list[Any], wanted: Any, fixes: dict[str, list[str]], folder: Folder) -> None:
     found = why(folder, cluster, [wanted], "p", "-o", "json").document
     assert found["result"] == "unschedulable"
-    assert {" and ".join(fix["changes"]): fix["nodes"] for fix in found["fixes"] if not fix["evicts"]} == fixes
+    proposed = [fix for fix in found["fixes"] if not fix["evicts"] and "moreNodes" not in fix]
+    assert {" and ".join(fix["changes"]): fix["nodes"] for fix in proposed} == fixes
 
 
 def test_a_fix_that_is_proposed_works(folder: Folder) -> None:
@@ -259,12 +263,15 @@ def test_a_more_important_class_is_proposed_if_it_makes_room(folder: Folder) -> 
     ]
     cluster = [*NODES[:1], *classes, pod("old", cpu=4, node="n1", priority=5)]
     printed = why(folder, cluster, [pod("p", cpu=4)])
-    assert printed.out.splitlines()[-1] == "  fix  priorityClassName: high → fits on n1 after evicting default/old"
+    assert printed.out.splitlines()[-1] == "       priorityClassName: high → fits on n1 after evicting default/old"
 
 
 def test_no_fix_is_said_plainly(folder: Folder) -> None:
     printed = why(folder, [node("n1", pods=0)], [pod("p")])
-    assert "  fix  none found: giving up any one or two of its demands would not let it fit now" in printed.out
+    assert (
+        "  fix  none found: neither giving up one or two of its demands nor more nodes would let it fit now"
+        in printed.out
+    )
 
 
 # -- naming the pod, and bad usage -----------------------------------------------------------------------------------
@@ -341,3 +348,51 @@ def test_devices_that_make_no_sense_are_an_error_of_the_file(folder: Folder) -> 
     assert printed.code == 1
     assert "metadata.annotations['alibabacloud.com/gpu-milli']" in printed.err
     assert "must be from 1 to 1000, thousandths of one device, not 1500" in printed.err
+
+
+# -- more nodes ------------------------------------------------------------------------------------------------------
+
+
+def test_a_node_more_is_a_fix_and_the_cheapest_that_helps_is_named(folder: Folder) -> None:
+    small = [node(f"s{number}", cpu=2) for number in range(3)]
+    large = [node(f"l{number}", cpu=8, labels={"fairway.dev/price": price}) for number, price in enumerate(("9", "3"))]
+    there = [pod(f"on-{one.name}", cpu=1, node=one.name) for one in small]
+    there += [pod(f"on-{one.name}", cpu=5, node=one.name) for one in large]
+    printed = why(folder, [*small, *large, *there], [pod("p", cpu=4)])
+    assert "1 node more like l1 → fits" in printed.out
+    fixes = why(folder, [*small, *large, *there], [pod("p", cpu=4)], "p", "-o", "json").document["fixes"]
+    assert {"number": 1, "like": "l1"} in [fix.get("moreNodes") for fix in fixes]
+
+
+class Company(Plugin):
+    """Runs where at least so many nodes of a kind are, whatever else they do."""
+
+    locality = Locality.CLUSTER
+    reads = Aspect.NODE
+
+    def pre_filter(self, pod: Any, nodes: Any) -> Any:
+        return Refusal(("too lonely",)) if len(self.cluster.nodes.row_of) < 4 else None
+
+
+def test_so_many_nodes_as_it_takes_and_they_leave_no_trace() -> None:
+    there = cluster([node("n1", cpu=4), node("n2", cpu=1)], [pod("a", cpu=3, node="n1"), pod("b", cpu=1, node="n2")])
+    lonely = profile(there, "NodeResourcesFit", Company)
+    before = [lonely.inspect(one) for one in (pod("p", cpu=2), pod("q", cpu=1))]
+    assert more_nodes(lonely, pod("p", cpu=2)) == MoreNodes(2, "n1")
+    assert more_nodes(lonely, pod("q", cpu=1)) == MoreNodes(2, "n2")  # the smaller one will do
+    assert more_nodes(lonely, pod("r", cpu=9)) is None
+    assert set(there.nodes.row_of) == {"n1", "n2"}
+    after = [lonely.inspect(one) for one in (pod("p", cpu=2), pod("q", cpu=1))]
+    assert [(one.feasible, one.rejected) for one in after] == [(one.feasible, one.rejected) for one in before]
+
+
+def test_a_new_node_is_not_cordoned_and_has_no_trouble(folder: Folder) -> None:
+    printed = why(folder, [node("n1", cpu=4, unschedulable=True)], [pod("p", cpu=1)])
+    assert "1 node more like n1 → fits" in printed.out
+
+
+def test_no_number_of_nodes_helps_a_pod_that_none_of_them_may_hold(folder: Folder) -> None:
+    printed = why(folder, [node("n1", cpu=4, taints="gpu")], [pod("p", cpu=1)])
+    assert "more like" not in printed.out
+    printed = why(folder, [node("n1", cpu=4)], [pod("p", cpu=5)])
+    assert "more like" not in printed.out

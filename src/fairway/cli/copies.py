@@ -16,6 +16,7 @@ from fairway.exit_codes import FAILED, NO
 from fairway.explain.controllers import MAX_PODS, Wanted
 from fairway.explain.funnel import Step, funnel_document, funnel_lines
 from fairway.explain.trial import Trial, Verdict
+from fairway.words import nodes_text
 
 __all__ = ["Copies", "count_copies", "print_copies"]
 
@@ -91,10 +92,20 @@ def print_copies(trial: Trial, copies: int, output: str) -> int:
                     say("\n".join(funnel_lines(one.last.funnel, trial.manifests.num_nodes)))
                 if one.evicts:
                     say(f"  it would fit after evicting {', '.join(one.evicts)}")
+        if results:
+            say("\n" + "\n".join(_summary(one, copies) for one in results))
     enough = copies or 1
     if any(one.last is not None and one.last.result == "error" for one in results):
         return FAILED
     return 0 if all(one.num_fit >= enough for one in results) else NO
+
+
+def _summary(one: Copies, copies: int) -> str:
+    """In one line how many fit: `Deployment shop/web: 23 copies fit, on 8 nodes`."""
+    number = f"{one.num_fit} of {copies}" if copies else f"{one.num_fit}"
+    where = f", on {nodes_text(len(one.per_node))}" if one.num_fit else ""
+    noun = "copy fits" if one.num_fit == 1 and not copies else "copies fit"
+    return f"{one.wanted.title}: {number} {noun}{where}"
 
 
 def _row(one: Copies, copies: int) -> dict[str, Any]:

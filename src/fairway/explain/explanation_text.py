@@ -143,7 +143,7 @@ def _candidate_lines(about: Explanation, all_nodes: bool) -> list[str]:
 
 def _fix_lines(about: Explanation) -> list[str]:
     if not about.fixes:
-        return ["  fix  none found: giving up any one or two of its demands would not let it fit now"]
+        return ["  fix  none found: neither giving up one or two of its demands nor more nodes would let it fit now"]
     first, *others = map(fix_line, about.fixes)
     return [f"  fix  {first}", *(f"       {line}" for line in others)]
 

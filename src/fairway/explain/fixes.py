@@ -2,7 +2,7 @@
 
 In: a trial at the moment when the pod fits nowhere. Out: `Fix`es, each with the nodes that would fit now. Every one
 was found by running the cycle again on the relaxed pod; nothing is proposed unseen. One change at a time first; only
-when no single one helps, two together. Called by `why`.
+when no single one helps, two together; and so many more nodes of a kind that is there. Called by `why`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 
 from fairway.cycle import Inspection, Profile
 from fairway.explain.controllers import Wanted
+from fairway.explain.more_nodes import MoreNodes, more_nodes
 from fairway.explain.relaxations import relaxations
 from fairway.explain.trial import Trial
 from fairway.model import PersistentVolumeClaim, Pod, PodSpec, PriorityClass
@@ -33,6 +34,7 @@ class Fix(NamedTuple):
     words: tuple[str, ...]
     nodes: tuple[str, ...]
     evicts: tuple[str, ...] = ()  # pods that would have to go
+    joins: MoreNodes | None = None  # nodes that would have to come
 
 
 def find_fixes(trial: Trial, profile: Profile, pod: Pod, wanted: Wanted, inspection: Inspection) -> list[Fix]:
@@ -47,12 +49,16 @@ def find_fixes(trial: Trial, profile: Profile, pod: Pod, wanted: Wanted, inspect
     if not fixes:
         fixes = list(_pairs(profile, tried))
     fixes += _priorities(profile, pod)
-    return sorted(fixes, key=lambda fix: (bool(fix.evicts), -len(fix.nodes), fix.words))
+    if (joins := more_nodes(profile, pod)) is not None:
+        fixes.append(Fix((f"{nodes_text(joins.number)} more like {joins.like}",), (), joins=joins))
+    return sorted(fixes, key=lambda fix: (bool(fix.evicts), fix.joins is not None, -len(fix.nodes), fix.words))
 
 
 def fix_line(fix: Fix) -> str:
     """For people: `zone=eu-2 as well → 19 nodes fit now`."""
     words = " and ".join(fix.words)
+    if fix.joins is not None:
+        return f"{words} → fits"
     if fix.evicts:
         return f"{words} → fits on {fix.nodes[0]} after evicting {', '.join(fix.evicts)}"
     return f"{words} → {nodes_text(len(fix.nodes))} fit{'s' if len(fix.nodes) == 1 else ''} now"
@@ -60,7 +66,10 @@ def fix_line(fix: Fix) -> str:
 
 def fix_document(fix: Fix) -> dict[str, Any]:
     """For programs."""
-    return {"changes": list(fix.words), "nodes": list(fix.nodes), "evicts": list(fix.evicts)}
+    document = {"changes": list(fix.words), "nodes": list(fix.nodes), "evicts": list(fix.evicts)}
+    if fix.joins is None:
+        return document
+    return {**document, "moreNodes": {"number": fix.joins.number, "like": fix.joins.like}}
 
 
 def _relaxed(profile: Profile, pod: Pod, inspection: Inspection) -> Iterator[Relaxation]:
