@@ -319,10 +319,10 @@ class Scheduler:
 
     def binding_failed(self, pod: Pod, why: str) -> None:
         """The world refused a binding: take the decision back and try again after a back-off."""
-        found = self._bound.pop(pod.metadata.uid, None)
-        if found is None:
+        binding = self._bound.pop(pod.metadata.uid, None)
+        if binding is None:
             return  # confirmed or deleted meanwhile
-        self._give_up(*found, why)
+        self._give_up(*binding, why)
         self._end_waits()
 
     def _give_up(self, queued: QueuedPod, decision: Decision, why: str) -> None:

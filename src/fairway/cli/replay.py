@@ -79,28 +79,33 @@ def _run_again(recorded: Run, path: str, output: str) -> int:
         again = str(Path(folder) / "again.duckdb")
         run_with_bar([SimulationJob(scenario, "default", recorded.seed, again)], 1, is_kept=False)
         with Run.open(again) as repeated:
-            found = first_unlike_row(recorded, repeated)
+            difference = first_unlike_row(recorded, repeated)
             num_decisions, num_pods = len(repeated.decisions), len(repeated.pods)
     if is_structured(output):
-        row = {"run": path, "same": found is None, "table": found and found.table, "row": found and found.number}
-        rows = {"recorded": found.first, "replayed": found.second} if found is not None else {}
+        row = {
+            "run": path,
+            "same": difference is None,
+            "table": difference and difference.table,
+            "row": difference and difference.number,
+        }
+        rows = {"recorded": difference.first, "replayed": difference.second} if difference is not None else {}
         emit([row], COLUMNS, output, document={**row, "decisions": num_decisions, "pods": num_pods, **rows})
-    elif found is None:
+    elif difference is None:
         say(f"the same: {count_text(num_decisions)} decisions and {count_text(num_pods)} pods, row by row")
     else:
-        say("\n".join(_difference_lines(found)))
+        say("\n".join(_difference_lines(difference)))
         if recorded.meta.get("fairway_version") != __version__:
             narrate(f"note: it was recorded by Fairway {recorded.meta.get('fairway_version')}, this is {__version__}")
-        if found.table == "decisions" and found.first is not None:
-            which = f"--run {shlex.quote(path)} --attempt {found.first['attempt']}"
-            narrate(f"→ fairway why {word(found.first['pod'])} {which}")
-    return 0 if found is None else NO
+        if difference.table == "decisions" and difference.first is not None:
+            which = f"--run {shlex.quote(path)} --attempt {difference.first['attempt']}"
+            narrate(f"→ fairway why {word(difference.first['pod'])} {which}")
+    return 0 if difference is None else NO
 
 
-def _difference_lines(found: RowDifference) -> list[str]:
-    lines = [f"not the same: {found.table}, row {count_text(found.number + 1)}"]
-    for name, row in (("recorded", found.first), ("replayed", found.second)):
-        lines.append(f"  {name}  {_row_text(row, found.columns)}")
+def _difference_lines(difference: RowDifference) -> list[str]:
+    lines = [f"not the same: {difference.table}, row {count_text(difference.number + 1)}"]
+    for name, row in (("recorded", difference.first), ("replayed", difference.second)):
+        lines.append(f"  {name}  {_row_text(row, difference.columns)}")
     return lines
 
 

@@ -115,23 +115,23 @@ def status(
             _show_plugins(run, check_time(run, at), output)
             return
         tell_notes(run)
-        found = read_status(run, check_time(run, at))
-        resources = [one for one in run.resources if _is_there(one, found)]
-        when = time_text(found.at) + (f" of {time_text(run.end_seconds)}" if found.at != run.end_seconds else "")
-    rows, columns = status_table(found, by_node, label, resources, exact=is_structured(output))
+        standing = read_status(run, check_time(run, at))
+        resources = [one for one in run.resources if _is_there(one, standing)]
+        when = time_text(standing.at) + (f" of {time_text(run.end_seconds)}" if standing.at != run.end_seconds else "")
+    rows, columns = status_table(standing, by_node, label, resources, exact=is_structured(output))
     if is_structured(output):
-        document = {"run": run_path, "atSeconds": found.at} | status_document(
-            found, rows if by_node or label else None, label
+        document = {"run": run_path, "atSeconds": standing.at} | status_document(
+            standing, rows if by_node or label else None, label
         )
         emit(rows, columns, output, document)
         return
-    say("\n".join(summary_lines(found, when)))
+    say("\n".join(summary_lines(standing, when)))
     if by_node or label is not None:
         say()
         emit(rows, columns, output)
-    if found.waiting:
-        which = f"--run {shlex.quote(run_path)} --at {shlex.quote(time_text(found.at))}"
-        narrate(f"→ fairway why {word(found.waiting[0].pod)} {which}")
+    if standing.waiting:
+        which = f"--run {shlex.quote(run_path)} --at {shlex.quote(time_text(standing.at))}"
+        narrate(f"→ fairway why {word(standing.waiting[0].pod)} {which}")
 
 
 def _repeat(show: Callable[[], None], seconds: float | None) -> None:
@@ -159,14 +159,14 @@ def _show_scheduler(
 
     kubeconfig, context = live or (None, None)
     view = ask_view(address, kubeconfig, context, time())
-    found = view.status
-    names = [one.resource for one in found.resources if one.resource != "pods"]
-    rows, columns = status_table(found, by_node, label, names, exact=is_structured(output))
+    standing = view.status
+    names = [one.resource for one in standing.resources if one.resource != "pods"]
+    rows, columns = status_table(standing, by_node, label, names, exact=is_structured(output))
     if is_structured(output):
-        document = {"scheduler": view.scheduler, "queue": view.queue, "time": found.at}
-        emit(rows, columns, output, document | status_document(found, rows if by_node or label else None, label))
+        document = {"scheduler": view.scheduler, "queue": view.queue, "time": standing.at}
+        emit(rows, columns, output, document | status_document(standing, rows if by_node or label else None, label))
         return
-    say("\n".join(summary_lines(found, view.words)))
+    say("\n".join(summary_lines(standing, view.words)))
     if by_node or label is not None:
         say()
         emit(rows, columns, output)
@@ -181,21 +181,21 @@ def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str)
     from fairway.cli.run import live_errors
     from fairway.explain.live_cluster import live_objects, live_status
 
-    found = live_status(live_errors(live_objects(*live, narrate)), time())
-    names = [one.resource for one in found.resources if one.resource != "pods"]
-    rows, columns = status_table(found, by_node, label, names, exact=is_structured(output))
+    standing = live_status(live_errors(live_objects(*live, narrate)), time())
+    names = [one.resource for one in standing.resources if one.resource != "pods"]
+    rows, columns = status_table(standing, by_node, label, names, exact=is_structured(output))
     if is_structured(output):
-        document = {"context": live.context, "time": found.at} | status_document(
-            found, rows if by_node or label else None, label
+        document = {"context": live.context, "time": standing.at} | status_document(
+            standing, rows if by_node or label else None, label
         )
         emit(rows, columns, output, document)
         return
-    say("\n".join(summary_lines(found, live.context or "now")))
+    say("\n".join(summary_lines(standing, live.context or "now")))
     if by_node or label is not None:
         say()
         emit(rows, columns, output)
-    if found.waiting:
-        narrate(f"→ fairway why {word(found.waiting[0].pod)} {live.arguments}")
+    if standing.waiting:
+        narrate(f"→ fairway why {word(standing.waiting[0].pod)} {live.arguments}")
 
 
 def _show_plugins(run: Run, at: float, output: str) -> None:
@@ -218,5 +218,5 @@ def _show_plugins(run: Run, at: float, output: str) -> None:
     emit(lines, COLUMNS, output)
 
 
-def _is_there(resource: str, found: Status) -> bool:
-    return any(one.allocatable[resource] for one in found.nodes)
+def _is_there(resource: str, standing: Status) -> bool:
+    return any(one.allocatable[resource] for one in standing.nodes)

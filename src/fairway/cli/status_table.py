@@ -37,71 +37,71 @@ WAITING_COLUMNS = (
 )
 
 
-def summary_lines(found: Status, when: str) -> list[str]:
+def summary_lines(status: Status, when: str) -> list[str]:
     """What there is, what is free, who waits: `when` says of which moment."""
-    ready = sum(one.is_ready for one in found.nodes)
-    cordoned = sum(one.is_unschedulable for one in found.nodes)
+    ready = sum(node.is_ready for node in status.nodes)
+    cordoned = sum(node.is_unschedulable for node in status.nodes)
     parts = [when]
-    parts.append(nodes_text(len(found.nodes)))
-    parts += [f"{count_text(len(found.nodes) - ready)} not ready"] if ready < len(found.nodes) else []
+    parts.append(nodes_text(len(status.nodes)))
+    parts += [f"{count_text(len(status.nodes) - ready)} not ready"] if ready < len(status.nodes) else []
     parts += [f"{count_text(cordoned)} cordoned"] if cordoned else []
-    parts += [f"{pods_text(found.num_running)} on nodes", f"{count_text(found.num_waiting)} waiting"]
+    parts += [f"{pods_text(status.num_running)} on nodes", f"{count_text(status.num_waiting)} waiting"]
     lines = [" · ".join(parts)]
-    if found.resources:
-        lines += ["", *_indented([_resource_row(one) for one in found.resources], RESOURCE_COLUMNS)]
-    if found.waiting:
+    if status.resources:
+        lines += ["", *_indented([_resource_row(load) for load in status.resources], RESOURCE_COLUMNS)]
+    if status.waiting:
         rows = [
             {"pods": one.num_pods, "reason": one.reason, "longest": length_text(one.longest), "pod": one.pod}
-            for one in found.waiting
+            for one in status.waiting
         ]
         lines += ["", *_indented(rows, WAITING_COLUMNS)]
     return lines
 
 
-def _resource_row(one: ResourceLoad) -> dict[str, Any]:
-    name = one.resource
+def _resource_row(load: ResourceLoad) -> dict[str, Any]:
+    name = load.resource
     return {
         "resource": name,
-        "used": amount_text(name, one.used),
-        "free": amount_text(name, one.free),
-        "of": amount_text(name, one.allocatable),
-        "utilisation": _percent(one.utilisation),
-        "mostFree": amount_text(name, one.most_free),
+        "used": amount_text(name, load.used),
+        "free": amount_text(name, load.free),
+        "of": amount_text(name, load.allocatable),
+        "utilisation": _percent(load.utilisation),
+        "mostFree": amount_text(name, load.most_free),
     }
 
 
 def status_table(
-    found: Status, by_node: bool, label: str | None, resources: Sequence[str], *, exact: bool
+    status: Status, by_node: bool, label: str | None, resources: Sequence[str], *, exact: bool
 ) -> tuple[list[dict[str, Any]], list[Column]]:
     """Rows of nodes, of groups of nodes, or, if neither is wanted, of resources."""
     keys = ("", "allocatable_") if exact else ("",)
     amounts = [Column(f"{key}{name}", name.upper(), right=True) for name in ("pods", *resources) for key in keys]
     if label is not None:
-        groups = found.groups(label)
+        groups = status.groups(label)
         if set(groups) == {None}:
-            raise _no_label(label, found)
+            raise _no_label(label, status)
         rows = [
             {
                 label: value if exact or value is not None else WITHOUT,
-                "nodes": len(some),
-                "ready": sum(one.is_ready for one in some),
+                "nodes": len(nodes),
+                "ready": sum(node.is_ready for node in nodes),
             }
-            | _amounts(some, resources, exact)
-            for value, some in groups.items()
+            | _amounts(nodes, resources, exact)
+            for value, nodes in groups.items()
         ]
         first = [Column(label, label), Column("nodes", "NODES", right=True), Column("ready", "READY", right=True)]
         return rows, [*first, *amounts]
     if by_node:
         rows = [
-            {"node": one.node.metadata.name, "state": one.state} | _amounts([one], resources, exact)
-            for one in found.nodes
+            {"node": load.node.metadata.name, "state": load.state} | _amounts([load], resources, exact)
+            for load in status.nodes
         ]
         return rows, [Column("node", "NODE"), Column("state", "STATE"), *amounts]
-    return [_resource_document(one) for one in found.resources], list(RESOURCE_COLUMNS)
+    return [_resource_document(load) for load in status.resources], list(RESOURCE_COLUMNS)
 
 
-def _no_label(label: str, found: Status) -> CommandError:
-    known = sorted({key for one in found.nodes for key in one.node.metadata.labels})
+def _no_label(label: str, status: Status) -> CommandError:
+    known = sorted({key for load in status.nodes for key in load.node.metadata.labels})
     near = difflib.get_close_matches(label, known, 3, 0.75) or [key for key in known if label in key]
     hint = f"did you mean {', '.join(near)}?" if near else f"there are: {', '.join(known[:NAMED]) or 'none'}"
     return CommandError(f"--by {label}: no node has that label", hint)
@@ -111,7 +111,7 @@ def _amounts(nodes: Sequence[NodeLoad], resources: Sequence[str], exact: bool) -
     """What these nodes hold of what they have; numbers for programs, 6 of 8 (75%) for people."""
     cells: dict[str, Any] = {}
     for name in ("pods", *resources):
-        used, there = sum(one.used[name] for one in nodes), sum(one.allocatable[name] for one in nodes)
+        used, there = sum(node.used[name] for node in nodes), sum(node.allocatable[name] for node in nodes)
         if exact:
             cells[name] = used
             cells[f"allocatable_{name}"] = there
@@ -121,29 +121,29 @@ def _amounts(nodes: Sequence[NodeLoad], resources: Sequence[str], exact: bool) -
     return cells
 
 
-def _resource_document(one: ResourceLoad) -> dict[str, Any]:
+def _resource_document(load: ResourceLoad) -> dict[str, Any]:
     return {
-        "resource": one.resource,
-        "used": one.used,
-        "free": one.free,
-        "of": one.allocatable,
-        "utilisation": one.utilisation,
-        "mostFree": one.most_free,
+        "resource": load.resource,
+        "used": load.used,
+        "free": load.free,
+        "of": load.allocatable,
+        "utilisation": load.utilisation,
+        "mostFree": load.most_free,
     }
 
 
-def status_document(found: Status, rows: list[dict[str, Any]] | None, label: str | None) -> dict[str, Any]:
+def status_document(status: Status, rows: list[dict[str, Any]] | None, label: str | None) -> dict[str, Any]:
     """Everything, for programs."""
     document: dict[str, Any] = {
-        "nodes": len(found.nodes),
-        "ready": sum(one.is_ready for one in found.nodes),
-        "cordoned": sum(one.is_unschedulable for one in found.nodes),
-        "podsOnNodes": found.num_running,
-        "podsWaiting": found.num_waiting,
-        "resources": [_resource_document(one) for one in found.resources],
+        "nodes": len(status.nodes),
+        "ready": sum(node.is_ready for node in status.nodes),
+        "cordoned": sum(node.is_unschedulable for node in status.nodes),
+        "podsOnNodes": status.num_running,
+        "podsWaiting": status.num_waiting,
+        "resources": [_resource_document(load) for load in status.resources],
         "waiting": [
             {"reason": one.reason, "pods": one.num_pods, "longestSeconds": one.longest, "pod": one.pod}
-            for one in found.waiting
+            for one in status.waiting
         ],
     }
     if rows is not None:

@@ -90,19 +90,19 @@ def _wrapped(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Plugin, *args: Any) -> Any:
         try:
-            found = method(self, *args)
+            answer = method(self, *args)
         except PluginError:
             raise
         except Exception as error:  # a user's code may fail in any way
             words = f"plugin {self.name}: {name}() raised {type(error).__name__}: {error}{raised_at(error)}"
             raise PluginError(words) from error
-        return found if check is None else check(self, found, *args)
+        return answer if check is None else check(self, answer, *args)
 
     return call
 
 
-def _checked_mask(plugin: Plugin, found: Any, pod: Any, nodes: Any, state: Any) -> Any:
-    mask = np.asarray(found)
+def _checked_mask(plugin: Plugin, answer: Any, pod: Any, nodes: Any, state: Any) -> Any:
+    mask = np.asarray(answer)
     if mask.shape != (len(nodes),) or mask.dtype != np.bool_:
         raise PluginError(
             f"plugin {plugin.name}: filter() must return a boolean array with one entry per node, "
@@ -111,9 +111,9 @@ def _checked_mask(plugin: Plugin, found: Any, pod: Any, nodes: Any, state: Any) 
     return mask
 
 
-def _checked_scores(plugin: Plugin, found: Any, pod: Any, nodes: Any, state: Any, raw: Any = None) -> Any:
+def _checked_scores(plugin: Plugin, answer: Any, pod: Any, nodes: Any, state: Any, raw: Any = None) -> Any:
     method = "score" if raw is None else "normalize_scores"
-    scores = np.asarray(found)
+    scores = np.asarray(answer)
     if scores.shape != (len(nodes),) or scores.dtype.kind not in "iub":
         raise PluginError(
             f"plugin {plugin.name}: {method}() must return an integer array with one entry per node, "
@@ -135,23 +135,23 @@ def _described(array: np.ndarray[Any, Any]) -> str:
     return f"{array.dtype} of shape {array.shape}"
 
 
-def _checked_words(plugin: Plugin, found: Any, pod: Any, nodes: Any, state: Any) -> Any:
-    if isinstance(found, Refusal):
-        return _checked_refusal(plugin, "explain", found)
-    if isinstance(found, (list, tuple)) and len(found) == len(nodes) and all(isinstance(r, Refusal) for r in found):
-        return [_checked_refusal(plugin, "explain", refusal) for refusal in found]
+def _checked_words(plugin: Plugin, answer: Any, pod: Any, nodes: Any, state: Any) -> Any:
+    if isinstance(answer, Refusal):
+        return _checked_refusal(plugin, "explain", answer)
+    if isinstance(answer, (list, tuple)) and len(answer) == len(nodes) and all(isinstance(r, Refusal) for r in answer):
+        return [_checked_refusal(plugin, "explain", refusal) for refusal in answer]
     raise PluginError(
         f"plugin {plugin.name}: explain() must return a Refusal, or a list of them with one per node "
-        f"({len(nodes)}); it returned {_shortened(found)}"
+        f"({len(nodes)}); it returned {_shortened(answer)}"
     )
 
 
-def _checked_lines(plugin: Plugin, found: Any, pod: Any, nodes: Any, state: Any) -> Any:
-    if len(found) == len(nodes) and all(not isinstance(lines, str) for lines in found):
-        return [tuple(map(str, lines)) for lines in found]
+def _checked_lines(plugin: Plugin, answer: Any, pod: Any, nodes: Any, state: Any) -> Any:
+    if len(answer) == len(nodes) and all(not isinstance(lines, str) for lines in answer):
+        return [tuple(map(str, lines)) for lines in answer]
     raise PluginError(
         f"plugin {plugin.name}: explain_score() must return a list of lines for each node ({len(nodes)}); "
-        f"it returned {_shortened(found)}"
+        f"it returned {_shortened(answer)}"
     )
 
 
@@ -159,21 +159,21 @@ def _checked_answer(method: str, *allowed: type) -> Callable[..., Any]:
     """The check of a method that returns one object; None is said by name too."""
     names = " or ".join("None" if kind is type(None) else f"a {kind.__name__}" for kind in allowed)
 
-    def check(plugin: Plugin, found: Any, *args: Any) -> Any:
-        if not isinstance(found, allowed):
-            raise PluginError(f"plugin {plugin.name}: {method}() must return {names}; it returned {_shortened(found)}")
-        return _checked_refusal(plugin, method, found) if isinstance(found, Refusal) else found
+    def check(plugin: Plugin, answer: Any, *args: Any) -> Any:
+        if not isinstance(answer, allowed):
+            raise PluginError(f"plugin {plugin.name}: {method}() must return {names}; it returned {_shortened(answer)}")
+        return _checked_refusal(plugin, method, answer) if isinstance(answer, Refusal) else answer
 
     return check
 
 
-def _checked_key(plugin: Plugin, found: Any, pod: Any) -> Any:
-    if not is_class_key(found):
+def _checked_key(plugin: Plugin, answer: Any, pod: Any) -> Any:
+    if not is_class_key(answer):
         raise PluginError(
             f"plugin {plugin.name}: class_key() must return None, numbers, text, bytes, or tuples of these; "
-            f"it returned {_shortened(found)}"
+            f"it returned {_shortened(answer)}"
         )
-    return found
+    return answer
 
 
 def is_class_key(value: Any) -> bool:
@@ -187,29 +187,29 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and -(2**63) <= value < 2**64  # what an encoded key can hold
 
 
-def _checked_supply(plugin: Plugin, found: Any, nodes: Any, resource: str) -> Any:
-    columns = (np.asarray(found.capacity), np.asarray(found.used)) if isinstance(found, Supply) else ()
+def _checked_supply(plugin: Plugin, answer: Any, nodes: Any, resource: str) -> Any:
+    columns = (np.asarray(answer.capacity), np.asarray(answer.used)) if isinstance(answer, Supply) else ()
     if not columns or any(column.shape != (len(nodes),) or column.dtype.kind not in "iu" for column in columns):
         raise PluginError(
             f"plugin {plugin.name}: supply() must return a Supply of two integer arrays with one entry per node, "
-            f"shape ({len(nodes)},); it returned {_shortened(found)}"
+            f"shape ({len(nodes)},); it returned {_shortened(answer)}"
         )
     return Supply(*(column.astype(np.int64, copy=False) for column in columns))
 
 
-def _checked_funnel(plugin: Plugin, found: Any, pod: Any, nodes: Any, state: Any) -> Any:
-    words = list(found)
+def _checked_funnel(plugin: Plugin, answer: Any, pod: Any, nodes: Any, state: Any) -> Any:
+    words = list(answer)
     if len(words) not in (0, len(nodes)) or not all(isinstance(word, str) for word in words):
         raise PluginError(
             f"plugin {plugin.name}: funnel_words() must return a string for each node ({len(nodes)}), or none at all; "
-            f"it returned {_shortened(found)}"
+            f"it returned {_shortened(answer)}"
         )
     return words
 
 
-def _checked_relaxations(plugin: Plugin, found: Any, *args: Any) -> Any:
+def _checked_relaxations(plugin: Plugin, answer: Any, *args: Any) -> Any:
     try:
-        relaxations = list(found)
+        relaxations = list(answer)
     except Exception as error:  # a generator's mistakes show only now
         words = f"plugin {plugin.name}: relax() raised {type(error).__name__}: {error}"
         raise PluginError(words) from error
@@ -222,33 +222,33 @@ def _checked_relaxations(plugin: Plugin, found: Any, *args: Any) -> Any:
     return relaxations
 
 
-def _checked_result(plugin: Plugin, found: Any, attempt: Any) -> Any:
-    result = _checked_answer("post_filter", PostFilterResult)(plugin, found)
+def _checked_result(plugin: Plugin, answer: Any, attempt: Any) -> Any:
+    result = _checked_answer("post_filter", PostFilterResult)(plugin, answer)
     if not isinstance(result.writes, tuple) or not all(isinstance(write, Patch | Create) for write in result.writes):
         words = f"its result's writes are {_shortened(result.writes)}; they have to be a tuple of Patch and Create"
         raise PluginError(f"plugin {plugin.name}: post_filter(): {words}")
     return result
 
 
-def _checked_hints(plugin: Plugin, found: Any) -> Any:
-    if isinstance(found, (list, tuple)) and all(isinstance(hint, Hint) for hint in found):
-        return found
-    raise PluginError(f"plugin {plugin.name}: events() must return a list of Hints; it returned {_shortened(found)}")
+def _checked_hints(plugin: Plugin, answer: Any) -> Any:
+    if isinstance(answer, (list, tuple)) and all(isinstance(hint, Hint) for hint in answer):
+        return answer
+    raise PluginError(f"plugin {plugin.name}: events() must return a list of Hints; it returned {_shortened(answer)}")
 
 
-def _checked_turn(plugin: Plugin, found: Any, waiting: Any) -> Any:
+def _checked_turn(plugin: Plugin, answer: Any, waiting: Any) -> Any:
     """Keys are compared with each other, so they have to be of one make."""
-    kinds = [_key_kind(part) for part in found] if isinstance(found, tuple) else [""]
+    kinds = [_key_kind(part) for part in answer] if isinstance(answer, tuple) else [""]
     if not all(kinds):
         wanted = "a tuple of numbers and texts"
-        raise PluginError(f"plugin {plugin.name}: queue_sort() must return {wanted}; it returned {_shortened(found)}")
+        raise PluginError(f"plugin {plugin.name}: queue_sort() must return {wanted}; it returned {_shortened(answer)}")
     first = vars(plugin).setdefault("_key_kinds", kinds)
     if kinds != first:
         raise PluginError(
-            f"plugin {plugin.name}: queue_sort() must return keys that are alike; it returned {_shortened(found)} "
+            f"plugin {plugin.name}: queue_sort() must return keys that are alike; it returned {_shortened(answer)} "
             f"after one of ({', '.join(first)})"
         )
-    return found
+    return answer
 
 
 def _key_kind(part: Any) -> str:
@@ -257,8 +257,8 @@ def _key_kind(part: Any) -> str:
     return "number" if isinstance(part, int | float | np.integer | np.floating) and part == part else ""  # noqa: PLR0124 - not NaN
 
 
-def _checked_prepared(plugin: Plugin, found: Any, *args: Any) -> Any:
-    return _checked_refusal(plugin, "pre_filter", found) if isinstance(found, Refusal) else found
+def _checked_prepared(plugin: Plugin, answer: Any, *args: Any) -> Any:
+    return _checked_refusal(plugin, "pre_filter", answer) if isinstance(answer, Refusal) else answer
 
 
 def _checked_refusal(plugin: Plugin, method: str, refusal: Refusal) -> Refusal:

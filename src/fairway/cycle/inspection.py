@@ -55,24 +55,24 @@ class Inspection:
 def inspect(profile: Profile, pod: Pod) -> Inspection:
     """Look at the attempt that `decide` would make now, in detail."""
     nodes = profile.cluster.nodes
-    found = Inspection(pod, nodes.num_alive)
+    inspection = Inspection(pod, nodes.num_alive)
     if not nodes.row_of:
-        return found  # nobody is asked anything then
+        return inspection  # nobody is asked anything then
     answers = profile.answers(profile.classify(pod))
     if answers.pre_filter_refusal is not None:
-        found.diagnosis = diagnose(profile, pod, answers, {})
-        return found
+        inspection.diagnosis = diagnose(profile, pod, answers, {})
+        return inspection
     mask, refusals = feasible_mask(profile, pod, answers, nominated_rows(profile, pod))
-    found.diagnosis = diagnosis = diagnose(profile, pod, answers, refusals)
+    inspection.diagnosis = diagnosis = diagnose(profile, pod, answers, refusals)
     rows = np.flatnonzero(mask)
-    found.feasible = sorted((nodes.names[row] for row in rows), key=str.encode)
+    inspection.feasible = sorted((nodes.names[row] for row in rows), key=str.encode)
     for number, (plugin, refusal) in enumerate(diagnosis.refusals):
         refused = [nodes.names[row] for row in np.flatnonzero(diagnosis.which == number)]
         if refused:
-            found.rejected.append((plugin, refusal, sorted(refused, key=str.encode)))
+            inspection.rejected.append((plugin, refusal, sorted(refused, key=str.encode)))
     if len(rows) and profile.scores and not answers.score_problem:
-        _score(answers, rows, found)
-    return found
+        _score(answers, rows, inspection)
+    return inspection
 
 
 def score_words(profile: Profile, pod: Pod) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -94,7 +94,7 @@ def score_words(profile: Profile, pod: Pod) -> dict[str, dict[str, tuple[str, ..
     return words
 
 
-def _score(answers: Answers, rows: NDArray[np.intp], found: Inspection) -> None:
+def _score(answers: Answers, rows: NDArray[np.intp], inspection: Inspection) -> None:
     """Ask every score plugin about the feasible rows."""
     nodes = Nodes(answers.cluster, rows)
     names = nodes.names
@@ -110,8 +110,8 @@ def _score(answers: Answers, rows: NDArray[np.intp], found: Inspection) -> None:
     for plugin in answers.profile.scores:
         if plugin.name in shares:
             share = shares[plugin.name]
-            found.scores[plugin.name] = dict(zip(names, share.tolist(), strict=True))
+            inspection.scores[plugin.name] = dict(zip(names, share.tolist(), strict=True))
             totals += share
-    found.totals = dict(zip(names, totals.tolist(), strict=True))
+    inspection.totals = dict(zip(names, totals.tolist(), strict=True))
     highest = int(totals.max())
-    found.best = sorted((name for name, total in found.totals.items() if total == highest), key=str.encode)
+    inspection.best = sorted((name for name, total in inspection.totals.items() if total == highest), key=str.encode)

@@ -146,14 +146,14 @@ def _dry_run(
         without = chunk[lowest >= pod.priority]
         if len(without):
             statuses.refuse("", without, NO_VICTIMS)
-        found: dict[int, Candidate] = {}
+        judged_rows: dict[int, Candidate] = {}
         for row_or_rows in _batches(profile, pod, answers, chunk[lowest < pod.priority], names):
             if isinstance(row_or_rows, int):
                 judged = _judge_alone(profile, pod, answers, row_or_rows, statuses)
             else:
                 judged = _judge_together(profile, pod, answers, row_or_rows, statuses)
-            found.update((candidate.row, candidate) for candidate in judged)
-        for candidate in (found[row] for row in chunk.tolist() if row in found):
+            judged_rows.update((candidate.row, candidate) for candidate in judged)
+        for candidate in (judged_rows[row] for row in chunk.tolist() if row in judged_rows):
             group = violating if candidate.pdb_violations else harmless
             if len(group) < enough:
                 group.append(candidate)
@@ -213,12 +213,12 @@ def _judge_together(
                     victims[row].append(placed.pod)
                     violations[row] += violates
             turn += 1
-    for row in (row for row, found in victims.items() if not found):
+    for row in (row for row, pods in victims.items() if not pods):
         statuses.refuse("", np.array([row], np.intp), _nobody_goes(profile, row))
     return [
-        Candidate(row, tuple(_most_important_first(profile, found)), violations[row])
-        for row, found in victims.items()
-        if found
+        Candidate(row, tuple(_most_important_first(profile, pods)), violations[row])
+        for row, pods in victims.items()
+        if pods
     ]
 
 

@@ -62,12 +62,12 @@ class Profile:
 
         def at(point: str, *steps: str) -> list[Plugin]:
             """The plugins of a point; where one takes part in a step before it that is left out, who stands in."""
-            found = []
+            taking_part = []
             for name in points.get(point, ()):
                 implied = [step for step in steps if step in config.entries[name].points]
                 missing = [step for step in implied if name not in points.get(step, ())]
-                found.append(_stand_in(plugins[name], point, missing))
-            return found
+                taking_part.append(_stand_in(plugins[name], point, missing))
+            return taking_part
 
         self.name = config.scheduler_name
         self.cluster = cluster
@@ -220,7 +220,7 @@ class Profile:
 
     def pre_bind(self, decision: Decision) -> Stop | tuple[PreBind, ...]:
         """What has to be done before the pod is bound, in this order. A refusal undoes the reservation."""
-        found: tuple[PreBind, ...] = ()
+        preparations: tuple[PreBind, ...] = ()
         for plugin in self.pre_binds:
             answer = _answer(plugin.pre_bind, decision.pod, decision.pod_class, decision.row)
             if isinstance(answer, Refusal):
@@ -228,8 +228,8 @@ class Profile:
                 return Stop("PreBind", plugin.name, answer)
             if answer is not None:
                 ask = partial(_answer, plugin.pre_bind, decision.pod, decision.pod_class, decision.row)
-                found = (*found, PreBind(plugin.name, answer, ask))
-        return found
+                preparations = (*preparations, PreBind(plugin.name, answer, ask))
+        return preparations
 
     def release(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         """Take a reservation back, in the reverse order."""

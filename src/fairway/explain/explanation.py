@@ -86,22 +86,22 @@ class Explanation:
 
     def node_rows(self) -> list[dict[str, Any]]:
         """Every node: scores or reasons; those that fit first, best first."""
-        found = self.inspection
+        inspection = self.inspection
         place = {node: rank for rank, node in enumerate(self.ranked)}
         rows: list[dict[str, Any]] = [
             {
                 "node": node,
                 "fits": True,
-                "total": found.totals.get(node),
+                "total": inspection.totals.get(node),
                 "plugin": None,
                 "reasons": [],
-                "scores": [f"{plugin_text(plugin)} {by_node[node]}" for plugin, by_node in found.scores.items()],
+                "scores": [f"{plugin_text(plugin)} {by_node[node]}" for plugin, by_node in inspection.scores.items()],
             }
-            for node in sorted(found.feasible, key=lambda node: place.get(node, 0))
+            for node in sorted(inspection.feasible, key=lambda node: place.get(node, 0))
         ]
-        refusals = {node: (plugin, refusal) for plugin, refusal, nodes in found.rejected for node in nodes}
-        diagnosis = found.diagnosis
-        for node in sorted(set(self.cluster.nodes.row_of) - set(found.feasible), key=str.encode):
+        refusals = {node: (plugin, refusal) for plugin, refusal, nodes in inspection.rejected for node in nodes}
+        diagnosis = inspection.diagnosis
+        for node in sorted(set(self.cluster.nodes.row_of) - set(inspection.feasible), key=str.encode):
             plugin, refusal = refusals.get(node) or (diagnosis and diagnosis.elsewhere) or ("", None)
             rows.append(
                 {

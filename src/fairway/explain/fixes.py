@@ -40,9 +40,9 @@ class Fix(NamedTuple):
 def find_fixes(trial: Trial, profile: Profile, pod: Pod, wanted: Wanted, inspection: Inspection) -> list[Fix]:
     """The fixes, those with the most nodes first."""
     tried = [(relaxed, profile.inspect(relaxed.pod)) for relaxed in _relaxed(profile, pod, inspection)]
-    fixes = [Fix((relaxed.words,), tuple(found.feasible)) for relaxed, found in tried if found.feasible]
-    for relaxed, found in tried:
-        if relaxed.binds_siblings and not found.feasible and wanted.num_pods > 1:
+    fixes = [Fix((relaxed.words,), tuple(then.feasible)) for relaxed, then in tried if then.feasible]
+    for relaxed, then in tried:
+        if relaxed.binds_siblings and not then.feasible and wanted.num_pods > 1:
             nodes = _nodes_with_siblings(trial, pod, wanted, relaxed.pod.spec)
             if nodes:
                 fixes.append(Fix((f"{relaxed.words}, in all of {wanted.title}",), tuple(nodes)))
@@ -81,8 +81,8 @@ def _pairs(profile: Profile, tried: list[tuple[Relaxation, Inspection]]) -> Iter
     """Relax what still refuses nodes after one relaxation, too."""
     runs = 0
     seen: set[frozenset[str]] = set()
-    for first, found in tried:
-        for second in _relaxed(profile, first.pod, found):
+    for first, then in tried:
+        for second in _relaxed(profile, first.pod, then):
             words = frozenset((first.words, second.words))
             if words in seen or len(words) == 1 or runs == MAX_RUNS:
                 continue
@@ -117,14 +117,15 @@ def _priorities(profile: Profile, pod: Pod) -> Iterator[Fix]:
     """
     own = pod.metadata.controller
     classes: list[PriorityClass] = sorted(
-        profile.cluster.workloads.priority_classes.values(), key=lambda one: (one.value, one.metadata.name)
+        profile.cluster.workloads.priority_classes.values(),
+        key=lambda priority_class: (priority_class.value, priority_class.metadata.name),
     )
-    for one in classes:
-        if one.value <= pod.priority or one.preemption_policy == "Never":
+    for priority_class in classes:
+        if priority_class.value <= pod.priority or priority_class.preemption_policy == "Never":
             continue
-        name = one.metadata.name
+        name = priority_class.metadata.name
         spec = msgspec.structs.replace(
-            pod.spec, priority=one.value, priority_class_name=name, preemption_policy="PreemptLowerPriority"
+            pod.spec, priority=priority_class.value, priority_class_name=name, preemption_policy="PreemptLowerPriority"
         )
         preemption = profile.decide(msgspec.structs.replace(pod, spec=spec)).preemption
         if preemption is None or preemption.chosen is None:

@@ -81,12 +81,12 @@ def _defaults(scheduler: str) -> Configuration:
 
 def _find(name: str, pods: Sequence[Loaded]) -> Loaded:
     name = name.removeprefix("pod/")
-    found = [one for one in pods if name in (_key(one), one.object.metadata.name)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        which = ", ".join(_key(one) for one in found[:10])
-        raise UserError(f"there are {len(found)} pods called {name}", f"say which: {which}", USAGE)
+    matching = [one for one in pods if name in (_key(one), one.object.metadata.name)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        which = ", ".join(_key(one) for one in matching[:10])
+        raise UserError(f"there are {len(matching)} pods called {name}", f"say which: {which}", USAGE)
     raise UserError(
         f"no pod is called {name}", "kubectl get pods -A lists them; finished pods are not looked at", USAGE
     )

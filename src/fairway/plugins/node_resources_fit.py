@@ -45,7 +45,7 @@ class Demand(NamedTuple):
     columns: NDArray[np.intp]  # (num_checked,)
     amounts: NDArray[np.int64]  # (num_checked,)
     shortages: tuple[Shortage, ...]  # (num_checked,)
-    each: tuple[tuple[int, int], ...]  # (num_checked,): column and amount again
+    pairs: tuple[tuple[int, int], ...]  # (num_checked,): column and amount again
     arrays: tuple[tuple[int, NDArray[np.int64]], ...]  # (num_checked,): the same, each amount an array ()
     missing: tuple[Shortage, ...]  # of resources that no node has
 
@@ -62,7 +62,7 @@ class NodeResourcesFit(Plugin):
         self._ignored = frozenset(self.args.ignored_resources)
         self._ignored_groups = frozenset(self.args.ignored_resource_groups)
         self._strategy: ScoringStrategy = self.args.scoring_strategy
-        self._weights = np.array([each.weight for each in self._strategy.resources], np.int64)  # (num_scored,)
+        self._weights = np.array([resource.weight for resource in self._strategy.resources], np.int64)  # (num_scored,)
         self._total_weight = int(self._weights.sum())
         self._is_even_pair = len(self._weights) == 2 and self._weights[0] == self._weights[1]
 
@@ -73,11 +73,11 @@ class NodeResourcesFit(Plugin):
         names = nodes.table.resources
         kept = [index for index, column in enumerate(pod.columns) if not self._is_ignored(names[column])]
         columns, amounts = pod.columns[kept], pod.amounts[kept]
-        each = tuple(zip(columns.tolist(), amounts.tolist(), strict=True))
-        arrays = tuple((column, np.array(amount, np.int64)) for column, amount in each)
-        shortages = tuple(Shortage(names[column], amount) for column, amount in each)
+        pairs = tuple(zip(columns.tolist(), amounts.tolist(), strict=True))
+        arrays = tuple((column, np.array(amount, np.int64)) for column, amount in pairs)
+        shortages = tuple(Shortage(names[column], amount) for column, amount in pairs)
         missing = tuple(Shortage(name, pod.requests[name]) for name in pod.missing if not self._is_ignored(name))
-        return Demand(columns, amounts, shortages, each, arrays, missing)
+        return Demand(columns, amounts, shortages, pairs, arrays, missing)
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Demand) -> NDArray[np.bool_]:
         """Nodes with enough of everything left."""
@@ -87,7 +87,7 @@ class NodeResourcesFit(Plugin):
         if not isinstance(rows, slice) and len(rows) == 1:  # as after every placement of pods of one class
             row, table = rows.item(), nodes.table
             have, used = table.allocatable[row].tolist(), table.requested[row].tolist()
-            return np.array([all(have[column] - used[column] >= amount for column, amount in state.each)])
+            return np.array([all(have[column] - used[column] >= amount for column, amount in state.pairs)])
         has, taken = nodes.amounts
         free = has - taken
         enough: NDArray[np.bool_] | None = None
@@ -138,23 +138,23 @@ class NodeResourcesFit(Plugin):
             has = (capacity != 0) & state.counted[:, None]
             capacity = np.where(has, capacity, 1)
         if is_least:
-            each = capacity - requested
-            each *= FULL
-            each //= capacity
-            np.maximum(each, NONE, out=each)
+            rated = capacity - requested
+            rated *= FULL
+            rated //= capacity
+            np.maximum(rated, NONE, out=rated)
         elif self._strategy.type == "MostAllocated":
-            each = np.minimum(requested, capacity) * FULL // capacity
+            rated = np.minimum(requested, capacity) * FULL // capacity
         else:
             return self._ratio(requested, capacity, has)
         mean: NDArray[np.int64]
         if has is None and self._is_even_pair:
-            mean = each[0] + each[1]
+            mean = rated[0] + rated[1]
             mean >>= ONE
         elif has is None:
-            mean = (self._weights @ each) // self._total_weight
+            mean = (self._weights @ rated) // self._total_weight
         else:
             weights = has * self._weights[:, None]
-            mean = (each * weights).sum(axis=0) // np.maximum(weights.sum(axis=0), 1)
+            mean = (rated * weights).sum(axis=0) // np.maximum(weights.sum(axis=0), 1)
         return mean
 
     def _score_one(self, table: NodeTable, row: int, state: Shares) -> NDArray[np.int64]:
@@ -187,11 +187,11 @@ class NodeResourcesFit(Plugin):
     ) -> NDArray[np.int64]:
         """Resources that score 0 drop out of the mean, which is rounded half away from zero."""
         utilisation = np.where(requested > capacity, 100, requested * 100 // capacity)
-        each = self._curve(utilisation)
-        counts = each > 0 if has is None else has & (each > 0)
+        rated = self._curve(utilisation)
+        counts = rated > 0 if has is None else has & (rated > 0)
         weights = counts * self._weights[:, None]
         total = weights.sum(axis=0)
-        mean = (each * weights).sum(axis=0) / np.maximum(total, 1)
+        mean = (rated * weights).sum(axis=0) / np.maximum(total, 1)
         rounded: NDArray[np.int64] = np.floor(mean + 0.5).astype(np.int64)
         return rounded
 

@@ -263,16 +263,16 @@ class Conditions:
 
     def __init__(self, constraints: tuple[Constraint, ...]) -> None:
         self.constraints = constraints
-        self.keys = list(dict.fromkeys(each.key for each in constraints))
-        self.honor_taints = any(each.honors_taints for each in constraints)
+        self.keys = list(dict.fromkeys(constraint.key for constraint in constraints))
+        self.honor_taints = any(constraint.honors_taints for constraint in constraints)
         self._index: SelectorIndex[Selector] | None = None  # few pods ever wait
 
     def _found_by(self, labels: Mapping[str, str]) -> Iterator[Selector]:
         if self._index is None:
             self._index = SelectorIndex()
-            for each in self.constraints:
-                if not each.selector.is_nothing:
-                    self._index.add(each.selector.requirements, each.selector)
+            for constraint in self.constraints:
+                if not constraint.selector.is_nothing:
+                    self._index.add(constraint.selector.requirements, constraint.selector)
         return chain.from_iterable(self._index.lists(labels))
 
     def count(self, labels: Mapping[str, str]) -> bool:

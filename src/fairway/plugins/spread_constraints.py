@@ -59,20 +59,20 @@ def constraints_of(
     own = pod.spec.topology_spread_constraints
     if own:
         return own_constraints(own, pod.metadata.labels, when)
-    meant = [each for each in defaults if each.when_unsatisfiable == when]
+    meant = [constraint for constraint in defaults if constraint.when_unsatisfiable == when]
     if not meant:
         return ()
     selector = default_selector(pod, workloads)
     if selector.is_everything:
         return ()
-    return tuple(_compiled(each, pod.metadata.labels, selector) for each in meant)
+    return tuple(_compiled(constraint, pod.metadata.labels, selector) for constraint in meant)
 
 
 def own_constraints(
     own: Sequence[TopologySpreadConstraint], labels: Mapping[str, str], when: When
 ) -> tuple[Constraint, ...]:
     """Those that a pod with such labels states itself."""
-    return tuple(_compiled(each, labels) for each in own if each.when_unsatisfiable == when)
+    return tuple(_compiled(constraint, labels) for constraint in own if constraint.when_unsatisfiable == when)
 
 
 def default_selector(pod: Pod, workloads: Workloads) -> Selector:
@@ -129,15 +129,19 @@ class Ground:
         keyed = allowed = tolerated = None
         if needs_all_keys and len({topology.key for topology in topologies}) > 1:
             keyed = labelled_by_all(topologies)
-        if has_required_node_affinity(spec) and any(each.honors_affinity for each in constraints):
+        if has_required_node_affinity(spec) and any(constraint.honors_affinity for constraint in constraints):
             allowed = required_node_affinity_mask(cluster, spec, everywhere)
-        if any(each.honors_taints for each in constraints):
+        if any(constraint.honors_taints for constraint in constraints):
             tolerated = ~untolerated_mask(cluster, spec.tolerations, everywhere)
         self.domains: list[NDArray[np.intp]] = []  # each (num_rows,)
-        for each, topology in zip(constraints, topologies, strict=True):
+        for constraint, topology in zip(constraints, topologies, strict=True):
             domains = topology.domains if needs_all_keys else topology.domains_with_blank()
             counted = _all_of(
-                (keyed, allowed if each.honors_affinity else None, tolerated if each.honors_taints else None)
+                (
+                    keyed,
+                    allowed if constraint.honors_affinity else None,
+                    tolerated if constraint.honors_taints else None,
+                )
             )
             if counted is not None and not topology.is_nowhere:
                 domains = np.where(counted, domains, topology.absent)

@@ -87,12 +87,12 @@ class VolumeZone(Plugin):
         matches = np.ones(len(nodes), bool)
         for key, values in state:
             column = labels.column(key)
-            found = _listed(column.values.find, len(column.values), values)[column.ids[nodes.rows]]
+            listed = _listed(column.values.find, len(column.values), values)[column.ids[nodes.rows]]
             if key in SUCCESSORS:
                 successor = labels.column(SUCCESSORS[key])
                 also = _listed(successor.values.find, len(successor.values), values)[successor.ids[nodes.rows]]
-                found = np.where(column.ids[nodes.rows] < 0, also, found)
-            matches &= found
+                listed = np.where(column.ids[nodes.rows] < 0, also, listed)
+            matches &= listed
         is_labelled = np.zeros(len(nodes), bool)
         for key in TOPOLOGY_KEYS:
             is_labelled |= labels.column(key).ids[nodes.rows] >= 0
@@ -161,13 +161,13 @@ def _listed(find: Any, count: int, values: frozenset[str]) -> NDArray[np.bool_]:
 
 def _topologies(volume: PersistentVolume) -> list[VolumeLabel]:
     """The zone and region labels of a volume; one with an empty entry says nothing."""
-    found = []
+    labels = []
     for key in TOPOLOGY_KEYS:
         if key in volume.metadata.labels:
             values = frozenset(part.strip() for part in volume.metadata.labels[key].split(SEPARATOR))
             if "" not in values:
-                found.append(VolumeLabel(key, values))
-    return found
+                labels.append(VolumeLabel(key, values))
+    return labels
 
 
 def _waits_for_consumer(pod: Pod, change: Change) -> bool:
