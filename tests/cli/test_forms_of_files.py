@@ -67,7 +67,7 @@ def test_a_folder_of_compressed_manifests_gets_racks(folder: Folder) -> None:
     (folder.path / "nodes.yaml.gz").write_bytes(gzip.compress(NODE.encode()))
     assert folder.run("topology", str(folder.path), "--servers-per-rack", "2").code == 0
     assert "fairway.dev/rack" in (folder.path / "nodes-hier.yaml").read_text()
-    assert "1 files written" in folder.run("topology", str(folder.path), "--servers-per-rack", "2").err
+    assert "1 file written" in folder.run("topology", str(folder.path), "--servers-per-rack", "2").err
 
 
 WRONG = {

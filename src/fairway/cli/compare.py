@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from fairway.cli.compare_options import FORMER_NAMES, change_options
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.order_options import (
+from fairway.cli.options.order import (
     OrderChoices,
     is_order_scenario,
     order_options,
     refuse_order_options,
     refuse_others,
 )
+from fairway.cli.options.scenario import FORMER_NAMES, change_options
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, paint, progress, say
 from fairway.exit_codes import FAILED, NO
 
@@ -126,7 +126,7 @@ def _run(
     *,
     is_kept: bool,
 ) -> list[Finished]:
-    from fairway.cli.compare_options import read_scenario, run_path, with_policies
+    from fairway.cli.options.scenario import read_scenario, run_path, with_policies
     from fairway.cli.sim import check_place, tell_problems
     from fairway.cli.simulation_bar import run_with_bar
     from fairway.compare.simulations import SimulationJob
@@ -161,7 +161,7 @@ def _is_run(path: str) -> bool:
 
 def _read_policies(paths: Sequence[str]) -> list[PolicyRuns]:
     """The runs, measured, with a bar; what they say about themselves is told."""
-    from fairway.cli.run_options import tell_notes
+    from fairway.cli.options.run import tell_notes
     from fairway.compare.policies import read_policies
     from fairway.compare.relation import origin_of, unrelated
 

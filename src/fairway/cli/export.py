@@ -48,7 +48,7 @@ ONE_TABLE = (".csv", ".parquet")
 @output_option
 def export(path: str, target: str, form: str | None, tables: Sequence[str], anonymise: bool, output: str) -> None:
     """Write a run; see HELP."""
-    from fairway.cli.run_options import tell_notes
+    from fairway.cli.options.run import tell_notes
     from fairway.record import Run, export_csv, export_parquet, export_table, export_trace
     from fairway.record.schema import TABLES
 

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairway.cli.compare_options import change_words
+from fairway.cli.options.scenario import change_words
 from fairway.cli.output import word
 
 if TYPE_CHECKING:

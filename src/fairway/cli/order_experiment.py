@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fairway.cli.main import CommandError
-from fairway.cli.order_options import OrderChoices
+from fairway.cli.options.order import OrderChoices
 from fairway.cli.output import Column, emit, is_structured, narrate, progress, say
 from fairway.compare.report_file import check_report_place, write_report
 from fairway.experiments.experiment import make_runs, plan_runs

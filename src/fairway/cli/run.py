@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.plugin_options import allow_plugins_option
+from fairway.cli.options.plugins import allow_plugins_option
 from fairway.cli.stream.options import follower_options, followers_of
 from fairway.exit_codes import USAGE
 

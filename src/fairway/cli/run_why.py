@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import shlex
 
+from fairway.cli.options.run import tell_notes
 from fairway.cli.output import emit, is_structured, narrate, say, word
-from fairway.cli.run_options import tell_notes
 from fairway.exit_codes import FAILED, NO
 from fairway.explain.explanation import COLUMNS
 from fairway.explain.run_answer import RunAnswer, answer

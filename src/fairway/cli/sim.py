@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairway.cli.compare_options import FORMER_NAMES, change_options
 from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.options.scenario import FORMER_NAMES, change_options
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, say
 from fairway.cli.stream.options import ADDRESS
 from fairway.cli.stream.sim_stream import streaming
@@ -111,7 +111,7 @@ def sim(
         if given:
             raise click.UsageError(f"--replay takes all from the run; leave out {', '.join(given)}")
         return replay(replayed, output)
-    from fairway.cli.compare_options import read_scenario, run_path, with_policies
+    from fairway.cli.options.scenario import read_scenario, run_path, with_policies
     from fairway.cli.simulation_bar import run_with_bar
     from fairway.compare.simulations import SimulationJob
     from fairway.pool import num_cpus

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 import click
 
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.live_options import (
+from fairway.cli.options.live import (
     LiveCluster,
     live_options,
     refuse_live,
     refuse_with_scheduler,
     scheduler_options,
 )
+from fairway.cli.options.run import at_option, run_option, tell_notes
 from fairway.cli.output import emit, is_structured, narrate, output_option, say, word
-from fairway.cli.run_options import at_option, run_option, tell_notes
 from fairway.cli.status_table import status_document, status_table, summary_lines
 from fairway.words import time_text
 

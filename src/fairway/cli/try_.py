@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairway.cli.help_text import Command
-from fairway.cli.live_options import LiveCluster, live_options, refuse_live
+from fairway.cli.options.live import LiveCluster, live_options, refuse_live
+from fairway.cli.options.run import at_option, run_option
+from fairway.cli.options.trial import need_files, refuse_files, trial_arguments, trial_options
 from fairway.cli.output import emit, is_structured, narrate, output_option, progress, say, word
-from fairway.cli.run_options import at_option, run_option
-from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 from fairway.cli.trial_table import SCREEN, chosen_rows, folded_rows, table_options
 from fairway.exit_codes import FAILED, NO, NOT_COUNTED
 from fairway.words import count_text

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 import click
 
 from fairway.cli.help_text import Command
-from fairway.cli.live_options import (
+from fairway.cli.options.live import (
     LiveCluster,
     live_options,
     refuse_live,
     refuse_with_scheduler,
     scheduler_options,
 )
+from fairway.cli.options.run import at_option, run_option
+from fairway.cli.options.trial import need_files, refuse_files, trial_arguments, trial_options
 from fairway.cli.output import emit, is_structured, narrate, output_option, say, word
-from fairway.cli.run_options import at_option, run_option
-from fairway.cli.trial_options import need_files, refuse_files, trial_arguments, trial_options
 from fairway.exit_codes import FAILED, NO
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 In: the objects of a trial, and claims that come with pods. Out: the same, with what the persistent volume controller
 and a storage driver would have done about them by then: claims of a class that binds at once get a volume, an existing
 one or one made for them. It is the simulation's controller that does it, so `try` and `sim` answer alike. A
-`fairway.explain.workloads.inputs.ClaimBinder`, handed to trials by `fairway.cli.trial_options`.
+`fairway.explain.workloads.inputs.ClaimBinder`, handed to trials by `fairway.cli.options.trial`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from fairway.cli.plugin_options import allow_plugins_option
+from fairway.cli.options.plugins import allow_plugins_option
 
 if TYPE_CHECKING:
     from fairway.explain.workloads.inputs import Inputs

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from fairway.cli.main import CommandError
+from fairway.cli.options.plugins import allow_plugins_option
 from fairway.cli.output import narrate
-from fairway.cli.plugin_options import allow_plugins_option
 
 if TYPE_CHECKING:
     from fairway.scenario.scenario import Scenario
