@@ -8,15 +8,20 @@ PACKAGE = Path(__file__).parent.parent / "src" / "fairway"
 
 SAME_IDEA = {
     "ApiServer": "the API server: simulated, and behind a connection",
+    "Attempt": "a try to place a pod: as a post-filter sees it, and as the stream tells it",
     "CannotWriteError": "a file that can not be written; that of a run is one of them",
     "Clock": "what time it is: a queue asks for less of it than the live rooms",
+    "Event": "something that happened: to a cluster, and as the stream tells it",
     "Extender": "an extender: as a configuration describes it, and as the cycle asks it",
     "Fault": "what happens to a node: as a scenario says it, and in the simulation",
+    "Gap": "something is missing: of a run, and of the stream",
     "NodeAffinity": "Kubernetes calls the field of a pod and the plugin that obeys it alike",
     "Nominations": "who waits for which node: what the queue needs of it, and the table",
     "PodPreparations": "what comes before a binding, in the real world and in the simulated one",
     "Pause": "a scheduler stops for a while: as a scenario says it, and in the simulation",
+    "Refused": "nodes that a plugin refused: in an attempt, and as the stream tells it",
     "Run": "a run: as recorded, and with what the library adds",
+    "Scored": "one of the best nodes: as a recorder hears of it, and as the stream tells it",
     "World": "where decisions take effect: what the scheduler needs of it, and one made of plain objects for tests",
 }
 

@@ -12,13 +12,13 @@ from fairway.model import DecodeError
 from fairway.record import Run
 from fairway.stream.message import Message, line_of
 from fairway.stream.sniffed_log import read_log
-from fairway.stream.sniffed_run import Told, read_requests, summary_of, write_run
+from fairway.stream.sniffed_run import MessageOrigin, read_requests, summary_of, write_run
 from tests.stream.test_sniffed import SECOND, SHARED, condition, exact, node_line, real_log, sniffed, step, watched
 
 
 def run_of(folder: Path, messages: Sequence[Message], requests: str = "") -> Run:
     path = str(folder / "run.duckdb")
-    write_run(path, sniffed(messages), Told("test", "second", len(messages), 0), read_requests(requests))
+    write_run(path, sniffed(messages), MessageOrigin("test", "second", len(messages), 0), read_requests(requests))
     return Run.open(path)
 
 
@@ -137,7 +137,7 @@ def tables_of(path: Path, lines: Sequence[str]) -> dict[str, list[dict[str, Any]
     log = path / "log"
     log.write_text("\n".join(lines))
     told, reading = read_log(str(log))
-    write_run(str(path / "run"), told, Told("x", reading.form, reading.num_lines, reading.num_skipped), {})
+    write_run(str(path / "run"), told, MessageOrigin("x", reading.form, reading.num_lines, reading.num_skipped), {})
     with Run.open(path / "run") as run:
         return {name: list(table.rows()) for name, table in run.tables.items() if name != "meta"}
 
@@ -213,7 +213,7 @@ def test_requests_that_make_no_sense(text: str, words: str) -> None:
 def test_the_run_has_every_fact_to_the_nanosecond(tmp_path: Path) -> None:
     facts = json.loads((SHARED / "facts.json").read_text())
     told, reading = read_log(str(SHARED / "sniffer.log.gz"))
-    source = Told("gke", reading.form, reading.num_lines, reading.num_skipped)
+    source = MessageOrigin("gke", reading.form, reading.num_lines, reading.num_skipped)
     assert summary_of(told, source) == (
         "7 263 lines, 105 pods, 8 nodes, 71.8 s · 104 intervals, 14 open at the end · 1 pod never bound · "
         "0 lines skipped"

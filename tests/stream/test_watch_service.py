@@ -12,7 +12,7 @@ import pytest
 
 from fairway.stream.calls import stream_call
 from fairway.stream.ring import Ring
-from fairway.stream.surroundings import Refused, Surroundings, Tls
+from fairway.stream.surroundings import ReadingRefused, Surroundings, Tls
 from fairway.stream.telling import StreamRecorder
 from fairway.stream.told import Event, NodeSeen, PodSeen
 from fairway.stream.watch_client import (
@@ -195,8 +195,8 @@ def wait_for_end(service: WatchService, call: Any) -> None:
 # -- who may ----------------------------------------------------------------------------------------------------------
 
 
-async def only_alice(token: str) -> Refused | None:
-    return None if token == "alice" else Refused(403 if token else 401, f"not {token or 'nobody'}")
+async def only_alice(token: str) -> ReadingRefused | None:
+    return None if token == "alice" else ReadingRefused(403 if token else 401, f"not {token or 'nobody'}")
 
 
 def test_who_may_not_read_is_told_why() -> None:

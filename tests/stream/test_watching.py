@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from fairway.stream.ring import Ring
 from fairway.stream.told import Attempt, Bound, Event, NodeSeen, PodRef, Preempted, QueueMove, Snapshot, Told
-from fairway.stream.watching import BATCH, Batch, Gap, Reader, Wanted, read_token
+from fairway.stream.watching import BATCH, Batch, Gap, Reader, WantedEvents, read_token
 
 
-class Source:
+class EventSource:
     """Numbers as events; a snapshot says which was the last."""
 
     def __init__(self, most_events: int = 8, stream_id: str = "one") -> None:
@@ -35,8 +35,8 @@ acts = st.lists(st.one_of(writes, st.just(("read", 1)), st.just(("resume", 1))),
 
 @given(st.integers(1, 12), st.booleans(), acts)
 def test_received_and_lost_are_all_that_was_sent(most: int, snapshot: bool, story: list[tuple[str, int]]) -> None:
-    source = Source(most)
-    reader = Reader(source, Wanted(snapshot=snapshot))
+    source = EventSource(most)
+    reader = Reader(source, WantedEvents(snapshot=snapshot))
     token, before = "", reader.token
     received: list[int] = []
     lost: list[int] = []
@@ -62,7 +62,7 @@ def test_received_and_lost_are_all_that_was_sent(most: int, snapshot: bool, stor
                 if (batch := reader.read()) is not None:
                     take(batch)
             case "resume":
-                reader = Reader(source, Wanted(snapshot=snapshot), token or before)
+                reader = Reader(source, WantedEvents(snapshot=snapshot), token or before)
     while (batch := reader.read()) is not None:
         take(batch)
     if not token:
@@ -74,35 +74,35 @@ def test_received_and_lost_are_all_that_was_sent(most: int, snapshot: bool, stor
 
 
 def test_a_resume_inside_the_ring_is_exact() -> None:
-    source = Source(most_events=100)
-    reader = Reader(source, Wanted())
+    source = EventSource(most_events=100)
+    reader = Reader(source, WantedEvents())
     for _ in range(30):
         source.send_number()
     first = reader.read()
     for _ in range(30):
         source.send_number()
     assert first is not None
-    again = Reader(source, Wanted(snapshot=True), first.resume).read()
+    again = Reader(source, WantedEvents(snapshot=True), first.resume).read()
     assert again is not None
     assert again.gap is None
     assert [number for number, _ in first.events + again.events] == list(range(1, 61))
 
 
 def test_a_token_too_old_is_a_gap_and_then_what_is_kept() -> None:
-    source = Source(most_events=10)
+    source = EventSource(most_events=10)
     for _ in range(50):
         source.send_number()
-    batch = Reader(source, Wanted(), "one:21").read()
+    batch = Reader(source, WantedEvents(), "one:21").read()
     assert batch is not None
     assert batch.gap == Gap(20, 21, 40, "too old")
     assert [number for number, _ in batch.events] == list(range(41, 51))
 
 
 def test_after_a_gap_comes_how_things_stand_if_it_was_asked_for() -> None:
-    source = Source(most_events=10)
+    source = EventSource(most_events=10)
     for _ in range(50):
         source.send_number()
-    reader = Reader(source, Wanted(snapshot=True), "one:21")
+    reader = Reader(source, WantedEvents(snapshot=True), "one:21")
     batch = reader.read()
     assert batch is not None
     assert batch.gap == Gap(30, 21, 50, "too old")
@@ -116,10 +116,10 @@ def test_after_a_gap_comes_how_things_stand_if_it_was_asked_for() -> None:
 
 @pytest.mark.parametrize(("snapshot", "lost", "kept"), [(False, 3, list(range(4, 12))), (True, 11, [11])])
 def test_another_stream_begins_anew(snapshot: bool, lost: int, kept: list[int]) -> None:
-    source = Source(stream_id="two")
+    source = EventSource(stream_id="two")
     for _ in range(11):
         source.send_number()
-    batch = Reader(source, Wanted(snapshot=snapshot), "one:7").read()
+    batch = Reader(source, WantedEvents(snapshot=snapshot), "one:7").read()
     assert batch is not None
     assert batch.gap == Gap(lost, 1, lost, "other leader")
     assert [number for number, _ in batch.events] == kept
@@ -127,8 +127,8 @@ def test_another_stream_begins_anew(snapshot: bool, lost: int, kept: list[int]) 
 
 
 def test_a_slow_reader_is_told_exactly_what_it_missed() -> None:
-    source = Source(most_events=10)
-    reader = Reader(source, Wanted())
+    source = EventSource(most_events=10)
+    reader = Reader(source, WantedEvents())
     for _ in range(50):
         source.send_number()
     assert reader.num_behind == 50
@@ -138,8 +138,8 @@ def test_a_slow_reader_is_told_exactly_what_it_missed() -> None:
 
 
 def test_batches_are_bounded() -> None:
-    source = Source(most_events=1000)
-    reader = Reader(source, Wanted())
+    source = EventSource(most_events=1000)
+    reader = Reader(source, WantedEvents())
     for _ in range(600):
         source.send_number()
     sizes = []
@@ -155,12 +155,12 @@ def test_what_is_no_token(token: str) -> None:
     assert read_token(token) is None
     if token:
         with pytest.raises(ValueError, match="is no token of a stream"):
-            Reader(Source(), Wanted(), token)
+            Reader(EventSource(), WantedEvents(), token)
 
 
 def test_the_future_is_no_place_to_resume_from() -> None:
     with pytest.raises(ValueError, match="is ahead of the stream"):
-        Reader(Source(), Wanted(), "one:2")
+        Reader(EventSource(), WantedEvents(), "one:2")
 
 
 # -- filters -----------------------------------------------------------------------------------------------------------
@@ -176,20 +176,20 @@ EVERYTHING: Sequence[Told] = (
     Preempted(DB, "n2", WEB),
 )
 FILTERS = {
-    "nothing": (Wanted(), [1, 2, 3, 4, 5, 6, 7]),
-    "a kind": (Wanted(kinds=[Bound]), [1, 2]),
-    "two kinds": (Wanted(kinds=[Bound, NodeSeen]), [1, 2, 6]),
-    "pods by name": (Wanted(pod_glob="web-*"), [1, 3, 5, 7]),
-    "pods by namespace": (Wanted(pod_glob="lab/*"), [2, 4, 7]),
-    "no such pods": (Wanted(pod_glob="shop/db-*"), []),
-    "nodes": (Wanted(node_glob="n1"), [1, 3, 4, 6]),
-    "all of it": (Wanted(kinds=[Bound], pod_glob="*-1", node_glob="n?"), [1, 2]),
+    "nothing": (WantedEvents(), [1, 2, 3, 4, 5, 6, 7]),
+    "a kind": (WantedEvents(kinds=[Bound]), [1, 2]),
+    "two kinds": (WantedEvents(kinds=[Bound, NodeSeen]), [1, 2, 6]),
+    "pods by name": (WantedEvents(pod_glob="web-*"), [1, 3, 5, 7]),
+    "pods by namespace": (WantedEvents(pod_glob="lab/*"), [2, 4, 7]),
+    "no such pods": (WantedEvents(pod_glob="shop/db-*"), []),
+    "nodes": (WantedEvents(node_glob="n1"), [1, 3, 4, 6]),
+    "all of it": (WantedEvents(kinds=[Bound], pod_glob="*-1", node_glob="n?"), [1, 2]),
 }
 
 
 @pytest.mark.parametrize(("wanted", "numbers"), FILTERS.values(), ids=FILTERS)
-def test_filters(wanted: Wanted, numbers: list[int]) -> None:
-    source = Source()
+def test_filters(wanted: WantedEvents, numbers: list[int]) -> None:
+    source = EventSource()
     reader = Reader(source, wanted)
     source.send(*EVERYTHING)
     batch = reader.read()
@@ -200,8 +200,8 @@ def test_filters(wanted: Wanted, numbers: list[int]) -> None:
 
 
 def test_gaps_count_all_events_whatever_was_asked_for() -> None:
-    source = Source(most_events=2)
-    reader = Reader(source, Wanted(kinds=[Snapshot]))
+    source = EventSource(most_events=2)
+    reader = Reader(source, WantedEvents(kinds=[Snapshot]))
     source.send(*EVERYTHING)
     batch = reader.read()
     assert batch is not None
@@ -213,15 +213,15 @@ def test_a_snapshot_has_what_was_asked_for() -> None:
     bound = (Bound(WEB, "n1", "", "", {}), Bound(DB, "n2", "", "", {}))
     queue = (QueueMove(DB, "s", "", "active", ""),)
 
-    class Standing(Source):
+    class Standing(EventSource):
         def snapshot(self) -> tuple[int, list[Event]]:
             return 1, [Event(0.0, Snapshot((n1, n2), bound, queue, True))]
 
-    def told(wanted: Wanted) -> Told:
+    def told(wanted: WantedEvents) -> Told:
         batch = Reader(Standing(), wanted).read()
         assert batch is not None
         return batch.events[0][1].what
 
-    assert told(Wanted(snapshot=True, kinds=[Bound])) == Snapshot((n1, n2), bound, queue, True)
-    assert told(Wanted(snapshot=True, pod_glob="web*")) == Snapshot((n1, n2), bound[:1], (), True)
-    assert told(Wanted(snapshot=True, node_glob="n2")) == Snapshot((n2,), bound[1:], queue, True)
+    assert told(WantedEvents(snapshot=True, kinds=[Bound])) == Snapshot((n1, n2), bound, queue, True)
+    assert told(WantedEvents(snapshot=True, pod_glob="web*")) == Snapshot((n1, n2), bound[:1], (), True)
+    assert told(WantedEvents(snapshot=True, node_glob="n2")) == Snapshot((n2,), bound[1:], queue, True)

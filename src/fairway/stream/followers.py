@@ -16,7 +16,7 @@ from fairway.record import NullRecorder, Scored
 from fairway.record.vocabulary import PodEnd
 from fairway.stream.address import Address
 from fairway.stream.sniffer_client import SnifferProducer
-from fairway.stream.surroundings import Refused, Surroundings, Tls
+from fairway.stream.surroundings import ReadingRefused, Surroundings, Tls
 from fairway.stream.telling import StreamRecorder
 from fairway.stream.watch_service import WatchService
 
@@ -58,9 +58,9 @@ class StreamFollower:
         """Listen; OSError if the address can not be had."""
         is_open = self._address.is_loopback
 
-        async def refusal(token: str) -> Refused | None:
+        async def refusal(token: str) -> ReadingRefused | None:
             refused = None if is_open else await home.refusal(token)
-            return None if refused is None else Refused(refused.status, refused.message)
+            return None if refused is None else ReadingRefused(refused.status, refused.message)
 
         around = Surroundings(
             now=self._now,

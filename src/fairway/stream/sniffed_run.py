@@ -35,7 +35,7 @@ from fairway.stream.go_time import NANOSECONDS, rfc3339_nanoseconds
 from fairway.stream.sniffed import Interval, NodeState, Sniffed, SniffedPod
 from fairway.words import count_text, nodes_text, pods_text
 
-__all__ = ["SCHEDULER", "Told", "read_requests", "summary_of", "write_run"]
+__all__ = ["SCHEDULER", "MessageOrigin", "read_requests", "summary_of", "write_run"]
 
 SCHEDULER: Final = "default-scheduler"
 """Messages do not say whose they are; pods that say nothing ask for this one."""
@@ -52,7 +52,7 @@ Step = tuple[int, int, Callable[[float], object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MessageOrigin:
     """Where messages came from."""
 
     name: str
@@ -77,7 +77,7 @@ def read_requests(text: str) -> dict[str, Quantity]:
     return requests
 
 
-def summary_of(sniffed: Sniffed, told: Told) -> str:
+def summary_of(sniffed: Sniffed, told: MessageOrigin) -> str:
     """What came of it, in a line."""
     intervals = [pod.interval for pod in sniffed.pods if pod.interval is not None]
     num_open = sum(interval.end is None for interval in intervals)
@@ -97,7 +97,7 @@ def _several(number: int, what: str) -> str:
 
 
 def write_run(
-    path: str, sniffed: Sniffed, told: Told, requests: Mapping[str, Quantity], namespace: str = "default"
+    path: str, sniffed: Sniffed, told: MessageOrigin, requests: Mapping[str, Quantity], namespace: str = "default"
 ) -> None:
     """Write all of it; raises `CannotWriteError`."""
     title = {"kind": "LiveCluster", "metadata": {"name": told.name}}

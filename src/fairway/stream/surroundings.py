@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Refused", "Surroundings", "Tls"]
+__all__ = ["ReadingRefused", "Surroundings", "Tls"]
 
 
 class Tls(NamedTuple):
@@ -20,14 +20,14 @@ class Tls(NamedTuple):
     key: bytes
 
 
-class Refused(NamedTuple):
+class ReadingRefused(NamedTuple):
     """Why somebody may not read: an HTTP status, and words."""
 
     status: int
     message: str
 
 
-async def _everybody(token: str) -> Refused | None:
+async def _everybody(token: str) -> ReadingRefused | None:
     return None
 
 
@@ -44,7 +44,7 @@ class Surroundings:
     origin: int | None = None
     """The same at the run's 0, if that has a real time."""
     is_leading: Callable[[], bool] = lambda: True
-    refusal: Callable[[str], Awaitable[Refused | None]] = _everybody
+    refusal: Callable[[str], Awaitable[ReadingRefused | None]] = _everybody
     """May somebody with that token read? Asked in the service's own loop."""
     explain: Callable[[str], Awaitable[bytes | None]] = _nothing
     """What `why` says of namespace/name, as JSON; None: there is no such pod."""

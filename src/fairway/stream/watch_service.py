@@ -22,7 +22,7 @@ from fairway.stream.calls import handlers
 from fairway.stream.encoding import KINDS, encode_batches
 from fairway.stream.surroundings import Surroundings, Tls
 from fairway.stream.telling import StreamRecorder
-from fairway.stream.watching import BATCH, Reader, Wanted
+from fairway.stream.watching import BATCH, Reader, WantedEvents
 from fairway.stream.wire import decisions_pb2 as wire
 
 __all__ = ["EXPLAIN", "SERVICE", "WATCH", "WatchService"]
@@ -183,7 +183,7 @@ class WatchService:
             words = f"kinds: this version knows none of {list(request.kinds)[:9]}"
             await _abort(context, grpc.StatusCode.INVALID_ARGUMENT, words)
         try:
-            wanted = Wanted(kinds, request.pod_glob, request.node_glob, request.snapshot)
+            wanted = WantedEvents(kinds, request.pod_glob, request.node_glob, request.snapshot)
             return Reader(self._recorder, wanted, request.resume)
         except ValueError as error:
             await _abort(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))

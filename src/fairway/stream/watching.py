@@ -18,7 +18,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 from fairway.stream.ring import Ring
 from fairway.stream.told import Attempt, Event, NodeSeen, PodRef, PodSeen, Preempted, QueueMove, Snapshot, Told
 
-__all__ = ["BATCH", "Batch", "Gap", "Reader", "Wanted", "read_token"]
+__all__ = ["BATCH", "Batch", "Gap", "Reader", "WantedEvents", "read_token"]
 
 BATCH: Final = 256
 TOKEN: Final = re.compile(r"([0-9a-z]{1,64}):([1-9][0-9]{0,18})", re.ASCII)
@@ -44,7 +44,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedEvents:
     """What a reader asked for; nothing said means everything."""
 
     kinds: Collection[type[Told]] = ()
@@ -59,7 +59,7 @@ def read_token(token: str) -> tuple[str, int] | None:
     return (match[1], int(match[2])) if match else None
 
 
-class Source(Protocol):
+class EventSource(Protocol):
     """What is read from."""
 
     @property
@@ -77,7 +77,7 @@ class Source(Protocol):
 class Reader:
     """One reader of one stream."""
 
-    def __init__(self, source: Source, wanted: Wanted, resume: str = "") -> None:
+    def __init__(self, source: EventSource, wanted: WantedEvents, resume: str = "") -> None:
         """ValueError if `resume` is no token."""
         self._source = source
         self._ring = source.ring
@@ -150,7 +150,7 @@ class Reader:
         return self._ring.next - self._next
 
 
-def _matcher(wanted: Wanted) -> Callable[[Told], bool]:
+def _matcher(wanted: WantedEvents) -> Callable[[Told], bool]:
     kinds = frozenset(wanted.kinds)
     if not (kinds or wanted.pod_glob or wanted.node_glob):
         return lambda what: True
@@ -183,7 +183,7 @@ def _nodes_like(glob: str) -> Callable[[str], bool] | None:
     return lambda name: matches(name) is not None
 
 
-def _part_of(what: Told, wanted: Wanted) -> Told:
+def _part_of(what: Told, wanted: WantedEvents) -> Told:
     """Of a snapshot, what is about the pods and nodes that were asked for."""
     assert isinstance(what, Snapshot)
     has_pod, has_node = _pods_like(wanted.pod_glob), _nodes_like(wanted.node_glob)

@@ -69,7 +69,7 @@ def import_command(log: str, run: str, *, requests: dict[str, Quantity], namespa
     """Read a log; see HELP."""
     from fairway.cli.sim import check_place
     from fairway.stream.sniffed_log import read_log
-    from fairway.stream.sniffed_run import Told, summary_of, write_run
+    from fairway.stream.sniffed_run import MessageOrigin, summary_of, write_run
 
     check_namespace(namespace)
     check_place([run], "RUN")
@@ -79,7 +79,9 @@ def import_command(log: str, run: str, *, requests: dict[str, Quantity], namespa
         narrate(f"note: {line}")
     if reading.num_skipped > len(reading.named):
         narrate(f"note: {reading.num_skipped - len(reading.named)} more lines were skipped")
-    told = Told(Path(log).name if log != "-" else "stdin", reading.form, reading.num_lines, reading.num_skipped)
+    told = MessageOrigin(
+        Path(log).name if log != "-" else "stdin", reading.form, reading.num_lines, reading.num_skipped
+    )
     write_run(run, sniffed, told, requests, namespace)
     say(summary_of(sniffed, told))
     narrate(f"→ fairway status --run {shlex.quote(run)} --nodes")

@@ -88,14 +88,14 @@ def sniff(
     check_namespace(namespace)
     check_place([run], "RUN")
     from fairway.stream.sniffed import Sniffing
-    from fairway.stream.sniffed_run import Told, summary_of, write_run
+    from fairway.stream.sniffed_run import MessageOrigin, summary_of, write_run
 
     sniffing = Sniffing()
     with contextlib.ExitStack() as stack:
         file = None if log is None else stack.enter_context(_open_log(log))
         failure = asyncio.run(_serve(listen, sniffing, file))
     sniffed = sniffing.result()
-    told = Told(str(listen), "messages", sniffed.num_messages, 0)
+    told = MessageOrigin(str(listen), "messages", sniffed.num_messages, 0)
     write_run(run, sniffed, told, requests, namespace)
     say(summary_of(sniffed, told).replace(" line", " message"))
     narrate(f"→ fairway status --run {shlex.quote(run)} --nodes")
