@@ -35,7 +35,7 @@ def test_the_smallest_cluster_is_the_one_that_trying_every_size_finds(
 
 def test_every_policy_has_its_own_and_none_may_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scenario = small_scenario(tmp_path)
-    policies = ("--profile", "default", "--profile", "packed")
+    policies = ("--policy", "default", "--policy", "packed")
     assert sim(scenario, *policies, "--fewest-nodes", "pods_created<=1") == 3
     out, err = capsys.readouterr()
     assert "default: no size up to 96 nodes keeps pods_created<=1" in out
@@ -48,7 +48,10 @@ def test_every_policy_has_its_own_and_none_may_do(tmp_path: Path, capsys: pytest
     [
         (["--fewest-nodes", "wait_p95"], "is no condition; write one such as wait_p95<60s"),
         (["--fewest-nodes", "wait_p95<+5%"], "asks for a change"),
-        (["--fewest-nodes", "wait_p95<60s", "--save", "x.duckdb"], "--fewest-nodes keeps no run"),
+        (
+            ["--fewest-nodes", "wait_p95<60s", "--save", "x.duckdb"],
+            "--fewest-nodes keeps no run: leave out --save, --stream and --print-scenario",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_told(

@@ -19,7 +19,7 @@ import msgspec
 from fairway.cluster import Event, Verb
 from fairway.cycle import Profile
 from fairway.model import Node, Pod
-from fairway.record.cost import price_of
+from fairway.model.node_price import price_of
 
 __all__ = ["MoreNodes", "more_nodes"]
 

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.record.cost import Cost, cost_of
 from fairway.record.distribution import Distribution, jain_index
 from fairway.record.gpu_history import GpuMetrics, gpu_metrics
 from fairway.record.load import Floats, LoadHistory, load_history
-from fairway.record.placement import Imbalance, NodesUsed, fragmentation, imbalance, nodes_used
+from fairway.record.placement import Cost, Imbalance, NodesUsed, cost_of, fragmentation, imbalance, nodes_used
 from fairway.record.run import Run
 
 __all__ = ["SHORTEST_RUN", "Metrics", "PodCounts", "Timing", "UserMetrics", "measure"]

@@ -1,7 +1,7 @@
-"""How well pods lie on nodes: imbalance, nodes used, fragmentation.
+"""How well pods lie on nodes: imbalance, nodes used, what these cost, fragmentation.
 
-In: a `LoadHistory`. Out: numbers for `Metrics`. Runs with few changes are measured exactly; of long ones the nodes are
-looked at in equal steps (`LoadHistory.instants`), which bounds time and memory.
+In: a `LoadHistory`, for prices the `Run` itself. Out: numbers for `Metrics`. Runs with few changes are measured
+exactly; of long ones the nodes are looked at in equal steps (`LoadHistory.instants`), which bounds time and memory.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.model.node_price import PRICE, price_of
 from fairway.record.load import Floats, LoadHistory
+from fairway.record.manifests import node_of
+from fairway.record.run import Run
 
-__all__ = ["Imbalance", "NodesUsed", "busy_spans", "fragmentation", "imbalance", "nodes_used"]
+__all__ = ["Cost", "Imbalance", "NodesUsed", "busy_spans", "cost_of", "fragmentation", "imbalance", "nodes_used"]
 
+DAY_HOURS = 24
 NUM_CELLS = 1_000_000  # nodes times instants, for imbalance
 NUM_CLASS_CELLS = 200_000  # nodes times instants, for fragmentation, which asks each class of pods about each cell
 
@@ -35,6 +39,15 @@ class NodesUsed:
     mean: float  # over time
     peak: int
     ever: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an average day of the run costs."""
+
+    per_day: float  # of all nodes, ready or not, while they are there
+    used_per_day: float  # of nodes while they have a pod, as if the others were switched off
+    unpriced_nodes: int | None  # which cost nothing here; None: all have a price
 
 
 def imbalance(history: LoadHistory) -> dict[str, Imbalance]:
@@ -84,6 +97,32 @@ def nodes_used(history: LoadHistory) -> NodesUsed:
     in_use = np.cumsum(changes[by_time])
     seconds = float((ends - begins).sum())
     return NodesUsed(seconds / (history.end - history.begin), int(in_use.max()), len(np.unique(nodes)))
+
+
+def cost_of(run: Run, history: LoadHistory) -> Cost | None:
+    """What the nodes of the run cost by their first price; None where none has any."""
+    rows = run.sql(
+        "SELECT node_id, first(manifest ORDER BY from_seconds) AS manifest,"
+        " sum(coalesce(to_seconds, $1) - from_seconds) AS seconds FROM nodes GROUP BY node_id",
+        history.end,
+    )
+    prices = np.full(history.num_nodes, np.nan)  # (num_nodes,) of an hour; NaN where there is none
+    seconds = np.zeros(history.num_nodes)  # (num_nodes,) that it was there
+    for row in rows:
+        seconds[row["node_id"]] = row["seconds"]
+        if row["manifest"] and PRICE in row["manifest"]:  # most runs have none: they need not be read
+            price = price_of(node_of(run, row["manifest"]).metadata.labels)
+            prices[row["node_id"]] = np.nan if price is None else price
+    days = (history.end - history.begin) / DAY_HOURS  # times the seconds of an hour, by which prices are
+    if np.isnan(prices).all() or days <= 0:
+        return None
+    node, begin, end = busy_spans(history)
+    paid = np.nan_to_num(prices)
+    return Cost(
+        per_day=float(paid @ seconds) / days,
+        used_per_day=float(paid[node] @ (end - begin)) / days,
+        unpriced_nodes=int(np.isnan(prices).sum()) or None,
+    )
 
 
 def fragmentation(history: LoadHistory, requests: NDArray[np.int64], counts: NDArray[np.int64]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Prices of nodes, from a scenario or a file: what an hour of each costs.
 
 In: names of nodes (patterns with * and ?) or instance types, each with a price; written in the scenario, or the path of
-a file that has nothing else. Out: nodes with the label `fairway.dev/price`, by which `fairway.record.cost` goes. What a
+a file that has nothing else. Out: nodes with the label `fairway.dev/price`, by which metrics and `why` go. What a
 node says itself counts; of several entries that fit, the first. Called by `build_workload`.
 """
 
@@ -18,8 +18,8 @@ import msgspec
 from fairway.config.fields import shown
 from fairway.config.text import parse_text
 from fairway.model import DecodeError, Node
+from fairway.model.node_price import PRICE
 from fairway.model.text_file import read_bytes
-from fairway.record.cost import PRICE
 
 __all__ = ["priced", "read_prices"]
 

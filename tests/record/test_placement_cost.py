@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairway.record.cost import price_of
+from fairway.model.node_price import price_of
 from fairway.record.load import LoadHistory, Spans
 from fairway.record.placement import busy_spans, nodes_used
 from fairway.scenario.prices import priced, read_prices
