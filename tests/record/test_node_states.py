@@ -48,7 +48,7 @@ def test_every_state_of_a_node_is_one_row(steps: list[tuple[str, str, int, bool,
     num_nodes = 0
     for time, (verb, name, cpu, is_ready, has_gpu) in enumerate(steps):
         thing = built(name, cpu, is_ready, has_gpu)
-        facts = {"node": name, "cpu": cpu, "is_ready": is_ready, "has_gpu": has_gpu}
+        facts: dict[str, Any] = {"node": name, "cpu": cpu, "is_ready": is_ready, "has_gpu": has_gpu}
         if verb == "add" and name in there:
             with pytest.raises(RecordError, match=f"node {name} is there already"):
                 states.add(time, thing)
@@ -58,10 +58,9 @@ def test_every_state_of_a_node_is_one_row(steps: list[tuple[str, str, int, bool,
             num_nodes += 1
         elif name not in there:
             with pytest.raises(RecordError, match=f"node {name} is not there"):
-                if verb == "change":
-                    states.change(time, thing, NodeChange.CHANGED)
-                else:
-                    states.remove(time, name, NodeEnd.DELETED)
+                states.change(time, thing, NodeChange.CHANGED)
+            with pytest.raises(RecordError, match=f"node {name} is not there"):
+                states.remove(time, name, NodeEnd.DELETED)
         elif verb == "change":
             row = states.change(time, thing, NodeChange.CHANGED)
             before = there[name]
@@ -73,20 +72,20 @@ def test_every_state_of_a_node_is_one_row(steps: list[tuple[str, str, int, bool,
         else:
             found.append(states.remove(time, name, NodeEnd.DELETED))
             expected.append(there.pop(name) | {"end": time, "gone": "Deleted"})
-    for name, facts in there.items():
-        assert states.number_of(name) == facts["number"]
+    for name, known in there.items():
+        assert states.number_of(name) == known["number"]
     found += states.open_rows()
-    expected += [facts | {"end": None, "gone": None} for facts in there.values()]
+    expected += [known | {"end": None, "gone": None} for known in there.values()]
     assert len(found) == len(expected)
-    for row, facts in zip(found, expected, strict=True):
+    for row, state in zip(found, expected, strict=True):
         cells = dict(zip(COLUMNS, row, strict=False))
-        assert (cells["node_id"], cells["node"]) == (facts["number"], facts["node"])
-        assert (cells["from_seconds"], cells["to_seconds"]) == (facts["begin"], facts["end"])
-        assert (cells["change"], cells["gone"]) == (facts["change"], facts["gone"])
-        assert (cells["is_ready"], cells["is_unschedulable"], cells["pods"]) == (facts["is_ready"], False, 110)
+        assert (cells["node_id"], cells["node"]) == (state["number"], state["node"])
+        assert (cells["from_seconds"], cells["to_seconds"]) == (state["begin"], state["end"])
+        assert (cells["change"], cells["gone"]) == (state["change"], state["gone"])
+        assert (cells["is_ready"], cells["is_unschedulable"], cells["pods"]) == (state["is_ready"], False, 110)
         amounts = dict(zip(resources.columns, row[-1], strict=False))
-        assert amounts["cpu"] == facts["cpu"] * 1000
-        assert amounts.get("nvidia.com/gpu", 0) == (2 if facts["has_gpu"] else 0)
+        assert amounts["cpu"] == state["cpu"] * 1000
+        assert amounts.get("nvidia.com/gpu", 0) == (2 if state["has_gpu"] else 0)
 
 
 NAMES = st.sampled_from(
@@ -156,10 +155,10 @@ def test_a_buffer_drops_only_what_came_after_those_it_keeps(steps: list[tuple[st
             assert buffer.drop_new(number) == len(fresh) - len(spared)
             fresh = spared
         else:
-            number = min(number, len(kept) + len(fresh))
-            buffer.drop_written(number)
-            num_written += number
-            kept, fresh = kept[number:], fresh[max(0, number - len(kept)) :]
+            written = min(number, len(kept) + len(fresh))
+            buffer.drop_written(written)
+            num_written += written
+            kept, fresh = kept[written:], fresh[max(0, written - len(kept)) :]
         assert [row[0] for row in buffer.rows] == kept + fresh
         assert [row[0] for row in buffer.kept_rows()] == kept
         assert buffer.num_written == num_written
