@@ -82,6 +82,14 @@ def test_only_what_is_better_or_worse_is_painted(columns: list[dict[str, float]]
     assert sorted(painted) == sorted(judged)
 
 
+def test_a_difference_that_is_none_is_not_painted() -> None:
+    comparison = comparison_of([{"pods_placed": 1e5}, {"pods_placed": 1e5 + 1}])
+    assert comparison.rows[0].deltas["second"].is_better
+    lines = comparison_lines(comparison, comparison.rows, lambda cell, is_better: f"<{cell}>")
+    assert lines[1].endswith("≈")
+    assert "<" not in lines[1]
+
+
 @given(columns=COLUMNS)
 def test_a_table_shows_what_is_worth_a_row_in_one_order(columns: list[dict[str, float]]) -> None:
     comparison = comparison_of(columns)

@@ -28,14 +28,14 @@ NODES = st.lists(
     st.fixed_dictionaries(
         {
             "cpu": st.integers(1, 6),
-            "cordoned": st.booleans(),
-            "taint": st.sampled_from(["", "", "team=red:NoSchedule", "gpu:NoSchedule"]),
+            "cordoned": st.sampled_from([False, False, False, True]),
+            "taint": st.sampled_from(["", "", "", "team=red:NoSchedule", "gpu:NoSchedule"]),
             "disk": st.sampled_from(["ssd", "hdd", "nvme"]),
             "load": st.integers(0, 4),  # cpus of a pod that runs there
         }
     ),
     min_size=1,
-    max_size=8,
+    max_size=14,
 )
 WISHES = st.fixed_dictionaries(
     {
@@ -260,3 +260,12 @@ def test_fixes_for_people_and_for_programs() -> None:
     _, about = explain(drawn, {"cpu": 2, "disk": None, "tolerates": (), "priority": 0})
     (evicting,) = (fix for fix in about.fixes if fix.evicts)
     assert fix_line(evicting) == "priorityClassName: important → fits on n0 after evicting default/running-0"
+
+
+def test_of_many_nodes_the_best_are_shown_and_the_others_counted() -> None:
+    drawn = [
+        {"cpu": 6, "cordoned": False, "taint": "", "disk": "ssd", "load": number % 5} for number in range(SHOWN + 3)
+    ]
+    _, about = explain(drawn, {"cpu": 1, "disk": None, "tolerates": (), "priority": 0})
+    assert len(about.ranked) == len(drawn)
+    check_scores(about, answer_lines(about, all_nodes=False), answer_lines(about, all_nodes=True))

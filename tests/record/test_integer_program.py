@@ -171,6 +171,26 @@ def test_amounts_too_fine_for_the_solver_still_give_a_placement_that_fits_and_a_
     assert found.gap == (0.0 if found.is_proven else abs(found.value - found.bound) / max(found.value, 1e-9))
 
 
+@given(requests=REQUESTS, allocatable=NODES)
+@settings(max_examples=30)
+def test_no_placement_is_more_even_and_the_bound_says_so(
+    requests: list[tuple[int, int]], allocatable: list[tuple[int, int]]
+) -> None:
+    problem = problem_of(requests, allocatable)
+    placements = [np.array(choice, np.intp) for choice in product(range(problem.num_nodes), repeat=problem.num_pods)]
+    spreads = [spread(problem, placement, "cpu") for placement in placements if problem.fits(placement)]
+    if not spreads:
+        with pytest.raises(RecordError, match="do not all fit"):
+            smallest_spread(problem, "cpu")
+        return
+    found = smallest_spread(problem, "cpu")
+    assert problem.fits(found.placement)
+    assert found.value == pytest.approx(min(spreads), abs=1e-6)
+    assert found.bound == pytest.approx(min(spreads), abs=1e-6)
+    assert (found.is_proven, found.gap) == (True, 0.0)
+    assert found.gap_of(max(spreads)) >= 0
+
+
 # -- from a run --------------------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fairway.explain.controllers import MAX_PODS, Wanted, wanted_by
 from fairway.explain.workloads.rollout import SETTLED
 from fairway.explain.workloads.same_template import RESTARTED_AT, same_pod, same_template
-from fairway.explain.workloads.standing import Standing
+from fairway.explain.workloads.standing import StandingObjects
 from fairway.model import DecodeError, Deployment, Pod, PodTemplateSpec, Source, decode_object
 from fairway.model.default_pod import default_pod
 from fairway.testing import node
@@ -118,8 +118,8 @@ def test_numbers_that_can_not_be_are_told_by_field(plain: dict[str, Any], field:
 # -- what is there already ---------------------------------------------------------------------------------------------
 
 
-def settled(plain: dict[str, Any], there: list[dict[str, Any]], *, is_rollout: bool = False) -> tuple[Wanted, Standing]:
-    standing = Standing([decode_object(one, "test") for one in there], is_rollout=is_rollout)
+def settled(plain: dict[str, Any], there: list[dict[str, Any]], *, is_rollout: bool = False) -> tuple[Wanted, StandingObjects]:
+    standing = StandingObjects([decode_object(one, "test") for one in there], is_rollout=is_rollout)
     thing = decode_object(plain, "test")
     return standing.settled(thing, wanted_of(plain)), standing  # type: ignore[arg-type]
 
