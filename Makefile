@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons check bench bench-reference bench-live bench-stream bench-worst soak chaos fuzz reference e2e lock protos sbom image format clean
+.PHONY: help demo test browser pythons check bench bench-reference bench-live bench-stream bench-worst soak chaos fuzz reference e2e lock protos sbom image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,10 @@ demo: $(STAMP) ## a day of a thousand nodes under two policies: which is better?
 test: check ## everything CI checks: make check, then the tests; the quick ones also on the oldest and newest Python
 	$(BIN)/python -m pytest --numprocesses $(WORKERS)
 	$(BIN)/python -m nox --session edges -- --numprocesses $(WORKERS)
+
+browser: ## Debian's chromium, with which tests look at pages, if it is not there yet
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } || \
+		{ echo "no chromium: install it in your system's way; without it tests of pages are skipped" >&2; exit 1; }
 
 pythons: $(STAMP) ## the tests on every Python that the machine has, from 3.11 on
 	$(BIN)/python -m nox -- --numprocesses $(WORKERS)

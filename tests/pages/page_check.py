@@ -1,7 +1,7 @@
 """What every report must have, whatever it shows, read from its HTML without a browser.
 
-In: a page. Out: sentences about what is wrong with it; none if people who use a keyboard, a telephone or a screen reader
-can read it. What only a browser knows (widths, colours as they come out) is in `browser_check`.
+In: a page. Out: sentences about what is wrong with it; none if people who use a keyboard, a telephone or a screen
+reader can read it. What only a browser knows (widths, colours as they come out) is in `browser_check`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import pairwise
 from typing import Final
 
 __all__ = ["Element", "parse", "problems"]
@@ -96,7 +97,7 @@ def _outline(root: Element) -> Iterator[str]:
     levels = [HEADINGS.index(heading.tag) for heading in root.all(*HEADINGS)]
     if levels.count(0) != 1 or levels[0] != 0:
         yield "it has not one h1, first"
-    if any(after > before + 1 for before, after in zip(levels, levels[1:], strict=False)):
+    if any(after > before + 1 for before, after in pairwise(levels)):
         yield f"a level of headings is left out: {levels}"
     yield from (f"an empty {heading.tag}" for heading in root.all(*HEADINGS) if not heading.text)
 

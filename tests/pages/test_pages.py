@@ -7,6 +7,7 @@ import jinja2
 import pytest
 from markupsafe import Markup
 
+from fairway.compare.report import TableRow
 from fairway.pages import render
 from fairway.plots.plot_card import PlotCard
 from tests.pages.page_check import parse
@@ -35,12 +36,12 @@ def comparison(**values: object) -> str:
     return render("comparison.html", **page | values)
 
 
-def plot(**words: str) -> PlotCard:
-    return PlotCard("p", "m", Markup(""), "n", ["x", "a"], [["0", "1"]])._replace(**words)
+def plot(title: str = "p", meaning: str = "m", note: str = "n") -> PlotCard:
+    return PlotCard(title, meaning, Markup(""), note, ["x", "a"], [["0", "1"]])
 
 
-def row(**words: str) -> dict[str, object]:
-    return {"title": "t", "meaning": "m", "cells": [], "bars": Markup("")} | words
+def row(title: str = "t", meaning: str = "m") -> TableRow:
+    return TableRow(title, meaning, [], Markup(""))
 
 
 @pytest.mark.parametrize(
@@ -103,4 +104,12 @@ def test_a_notebook_gets_the_text_with_its_first_line_in_bold() -> None:
 
 def test_templates_are_part_of_the_package() -> None:
     names = {file.name for file in (resources.files("fairway.pages") / "templates").iterdir()}
-    assert names >= {"page.html", "comparison.html", "experiment.html", "answer.html", "parts.html", "colours.css", "report.css"}
+    assert names >= {
+        "page.html",
+        "comparison.html",
+        "experiment.html",
+        "answer.html",
+        "parts.html",
+        "colours.css",
+        "report.css",
+    }

@@ -105,7 +105,10 @@ def test_a_policy_keeps_its_colour_where_others_have_no_line() -> None:
 
 
 def test_under_the_pointer_is_every_value() -> None:
-    readings = [Reading(0.0, 1.0, "0 to 1", {"<a>": 2.0, "b": None}), Reading(1.0, 2.0, "1 to 2", {"<a>": 4.0, "b": 1.0})]
+    readings = [
+        Reading(0.0, 1.0, "0 to 1", {"<a>": 2.0, "b": None}),
+        Reading(1.0, 2.0, "1 to 2", {"<a>": 4.0, "b": 1.0}),
+    ]
     columns = ET.fromstring(line_plot(TWO, axes(), readings=readings)).findall("rect")
     assert [(one.get("x"), one.get("width")) for one in columns] == [("0%", "50%"), ("50%", "50%")]
     assert columns[0].findtext("title") == "0 to 1\n<a>: 2.0\nb: –"

@@ -85,7 +85,9 @@ def report_html(
 ) -> str:
     """The whole page; `is_kept` says that the runs stay where they are."""
     names = [policy.name for policy in comparison.policies]
-    rows = [(_is_changed(row), _table_row(row, comparison)) for row in shown_rows(comparison, everything=False)]
+    rows = [
+        (_is_changed(row, comparison), _table_row(row, comparison)) for row in shown_rows(comparison, everything=False)
+    ]
     is_alone = len(names) < 2  # nothing to change against, so nothing to fold away
     return render(
         "comparison.html",
@@ -111,10 +113,10 @@ def _parting_text(parting: Parting, comparison: Comparison, *, is_kept: bool) ->
     return PartingText(parting.sentence(comparison.first.name), commands)
 
 
-def _is_changed(row: MetricRow) -> bool:
-    """Does any policy differ from the first in it, by more than nothing to speak of?"""
-    if len(row.values) > 1 and not row.deltas:
-        return True  # the first has no value, others have
+def _is_changed(row: MetricRow, comparison: Comparison) -> bool:
+    """Does any policy differ from the first in it, by more than nothing to speak of, or does one lack it?"""
+    if len(row.values) < len(comparison.policies):
+        return True
     return any(delta_text(delta, row.definition) not in (SAME, NEARLY) for delta in row.deltas.values())
 
 
@@ -165,7 +167,7 @@ def _table_row(row: MetricRow, comparison: Comparison) -> TableRow:
     if row.definition.better:
         meaning += f"; {row.definition.better} is better"
     cells = [_cell(row, policy, is_first=policy is comparison.first) for policy in comparison.policies]
-    return TableRow(metric_title(row), meaning, cells, bar_plot(bars) if _is_changed(row) else Markup(""))
+    return TableRow(metric_title(row), meaning, cells, bar_plot(bars) if _is_changed(row, comparison) else Markup(""))
 
 
 def _words(row: MetricRow, policy: PolicyRuns) -> str:
