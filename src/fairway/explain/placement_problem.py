@@ -46,8 +46,8 @@ def placement_problem(
     columns = _columns(cluster, classes)
     requests = np.array([[_amount(kind, cluster, column) for column in columns] for kind in classes], np.int64)
     requests = requests.reshape(len(movable), len(columns))
-    allocatable = cluster.nodes.allocatable[np.ix_(rows, columns)]
-    held = cluster.nodes.requested[np.ix_(rows, columns)].copy()
+    allocatable = cluster.nodes.allocatable[rows][:, columns]
+    held = cluster.nodes.requested[rows][:, columns]
     is_placed = placement >= 0
     np.subtract.at(held, placement[is_placed], requests[is_placed])
     names = [cluster.nodes.resources[column] for column in columns]
@@ -68,7 +68,7 @@ def placement_problem(
         tuple(cluster.nodes.names[row] for row in rows.tolist()),
         np.maximum(held, 0),
         in_use,
-        _domains(cluster, rows, domain_label, allowed.any(axis=0)),
+        _domains(cluster, rows, domain_label, np.asarray(allowed.any(axis=0))),
     )
     gpus = _gpus(cluster, classes, moved, instance, rows)
     return PlacementProblem(instance, placement, gpus, not_looked_at, domain_label, len(staying))

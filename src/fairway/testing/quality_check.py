@@ -23,6 +23,7 @@ from fairway.config.plugin_entry import plugin_entry
 from fairway.cycle import Profile
 from fairway.cycle.placing import place
 from fairway.plugin import Plugin
+from fairway.plugins.node_resources_fit import NodeResourcesFit
 from fairway.plugins.registry import REGISTRY
 from fairway.record.quality.instance import Instance, nodes_used, spread
 from fairway.record.quality.optimum import fewest_nodes, smallest_spread
@@ -42,7 +43,7 @@ REQUESTS = (500, 1000, 2000, 3000, 4000)
 MILLI, GIB = 1000, 2**30
 
 
-class Example(NamedTuple):
+class TriedExample(NamedTuple):
     """One cluster, and what became of its pods."""
 
     number: int
@@ -122,13 +123,13 @@ def _profile(plugin: type[Plugin], args: Mapping[str, Any] | None, sampling: Sam
     points: dict[str, tuple[str, ...]] = {"preFilter": (FIT,), "filter": (FIT,)}
     for point in sorted(entries[plugin.name].points):
         points[point] = tuple(dict.fromkeys((*points.get(point, ()), plugin.name)))
-    decoded = {FIT: decoded_args(REGISTRY[FIT].factory, None)} if plugin.name != FIT else {}
+    decoded = {FIT: decoded_args(NodeResourcesFit, None)} if plugin.name != FIT else {}
     decoded[plugin.name] = decoded_args(plugin, args)
     weights = dict.fromkeys(points.get("score", ()), 1)
     return ProfileConfig("default-scheduler", 0, sampling, 0, points, weights, decoded, entries)
 
 
-def _tried(config: ProfileConfig, goal: Goal, number: int, seed: int) -> Example:
+def _tried(config: ProfileConfig, goal: Goal, number: int, seed: int) -> TriedExample:
     """One example, from nothing but its number and the seed."""
     generator = np.random.default_rng((seed, number))
     is_tiny = not isinstance(goal, str)
@@ -151,7 +152,7 @@ def _tried(config: ProfileConfig, goal: Goal, number: int, seed: int) -> Example
     instance, placement = instance.only(is_placed), placement[is_placed]
     if callable(goal):
         best = min(_placements(instance), key=lambda one: goal(instance, one))
-        return Example(number, instance, placement, best, goal(instance, placement), goal(instance, best))
+        return TriedExample(number, instance, placement, best, goal(instance, placement), goal(instance, best))
     if goal == "pack":
         optimum = fewest_nodes(instance, known=placement)
         value = float(nodes_used(instance, placement))
@@ -160,7 +161,7 @@ def _tried(config: ProfileConfig, goal: Goal, number: int, seed: int) -> Example
         value = spread(instance, placement, "cpu")
     else:
         raise ValueError(f"there is no goal {goal!r}; there are pack, spread, and functions")
-    return Example(number, instance, placement, optimum.placement, value, optimum.value)
+    return TriedExample(number, instance, placement, optimum.placement, value, optimum.value)
 
 
 def _instance(generator: np.random.Generator, is_tiny: bool) -> Instance:
@@ -190,12 +191,12 @@ def _placements(instance: Instance) -> Iterator[Placement]:
             yield placement
 
 
-def _complaint(report: QualityReport, within: float, worst: Example, seed: int) -> Iterator[str]:
+def _complaint(report: QualityReport, within: float, worst: TriedExample, seed: int) -> Iterator[str]:
     points = report.goal == "spread"
     allowed = f"{100 * within:g} points" if points else f"{within:.1%}"
     yield f"{report}; allowed: {allowed} (goal {report.goal}, {report.num_examples} examples, seed {seed})."
-    shown = (lambda value: f"{value:.1%}") if points else (lambda value: f"{value:.4g}")
-    yield f"The worst is example {worst.number}: {shown(worst.value)} where {shown(worst.best_value)} would do."
+    here, best = (f"{value:.1%}" if points else f"{value:.4g}" for value in (worst.value, worst.best_value))
+    yield f"The worst is example {worst.number}: {here} where {best} would do."
     instance = worst.instance
     for row, name in enumerate(instance.nodes):
         cpu = instance.allocatable[row, 0] / MILLI

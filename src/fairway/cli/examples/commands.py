@@ -19,7 +19,7 @@ from fairway.cli.output import Column, emit, narrate, output_option, word
 __all__ = ["demo", "examples"]
 
 COLUMNS: Final = (Column("name", "EXAMPLE"), Column("about", "ABOUT"), Column("path", "PATH", wide=True))
-POLICIES: Final = ("--profile", "default", "--profile", "packed")
+POLICIES: Final = ("--policy", "default", "--policy", "packed")
 
 EXAMPLES_HELP = """\b
 Examples:
@@ -75,7 +75,8 @@ def copy(folder: str) -> None:
     from fairway.cli.examples.example_files import copy_examples
 
     written = copy_examples(Path(folder))
-    narrate(f"{len(written)} files copied to {folder}" if written else f"all examples are in {folder} already")
+    number = f"{len(written)} file{'' if len(written) == 1 else 's'}"
+    narrate(f"{number} copied to {folder}" if written else f"all examples are in {folder} already")
     narrate(f"→ fairway sim {word(str(Path(folder) / 'scenarios' / 'day.yaml'))}")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,16 +55,20 @@ def copy_examples(target: Path) -> list[Path]:
         raise UserError(f"{target} is not a folder", "name another place")
     for place, source in wanted.items():  # nothing is written unless all can be
         if place.parent.is_dir():
-            check_own(place, WHAT, lambda path, source=source: path.read_bytes() == source.read_bytes())
+            check_own(place, WHAT, partial(_is_copy, source))
     written = []
     for place, source in wanted.items():
         place.parent.mkdir(parents=True, exist_ok=True)
-        if place.is_file() and place.read_bytes() == source.read_bytes():
+        if place.is_file() and _is_copy(source, place):
             continue
-        with replacing(place, WHAT, lambda path: False) as beside:
+        with replacing(place, WHAT, partial(_is_copy, source)) as beside:
             shutil.copyfile(source, beside)
         written.append(place)
     return written
+
+
+def _is_copy(source: Path, place: Path) -> bool:
+    return place.read_bytes() == source.read_bytes()
 
 
 def _about(file: Path) -> str:
