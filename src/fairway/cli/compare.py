@@ -16,7 +16,7 @@ import click
 
 from fairway.cli.compare_options import FORMER_NAMES, change_options
 from fairway.cli.help_text import CONTEXT, Command
-from fairway.cli.optimum_options import (
+from fairway.cli.optimum.options import (
     OptimumChoices,
     judge_policies,
     optimum_documents,

@@ -16,7 +16,7 @@ import click
 
 from fairway.cli.help_text import Command
 from fairway.cli.live_options import LiveCluster, live_options, refuse_live
-from fairway.cli.optimum_options import (
+from fairway.cli.optimum.options import (
     OptimumChoices,
     judge_trial,
     optimum_documents,

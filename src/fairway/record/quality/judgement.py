@@ -3,7 +3,7 @@
 In: a `PlacementProblem` (an instance, where the policy put the pods, the devices if there are any) and how long the
 solver may take for each goal. Out: a `Judgement` for each goal that the problem has. The packing and spreading goals
 are about the pods that the policy placed; how many could have been placed is a goal of its own. Called by
-`cli.optimum_options` for `try` and `compare`.
+`cli.optimum.options` for `try` and `compare`.
 """
 
 from __future__ import annotations

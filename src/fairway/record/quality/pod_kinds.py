@@ -17,7 +17,7 @@ from fairway.model import UserError
 from fairway.record.quality.instance import Instance
 from fairway.record.quality.integer_program import IntegerProgram
 
-__all__ = ["MAX_VARIABLES", "PodKinds"]
+__all__ = ["MAX_AMOUNT", "MAX_VARIABLES", "PodKinds"]
 
 Amounts = NDArray[np.int64]
 
