@@ -28,6 +28,15 @@ def test_a_day_has_the_nodes_and_pods_it_says(
     assert (len(workload.nodes), workload.num_arrivals) == (num_nodes, num_pods)
 
 
+def test_sampling_leaves_a_scale_up_uneven_and_scoring_all_nodes_does_not() -> None:
+    measured = runpy.run_path(str(BENCHMARKS / "sampling_skew.py"))["measure"](300, 4, 600)
+    by_way = {one.way: one for one in measured}
+    everything, few = by_way["all nodes"], by_way["percentageOfNodesToScore 5"]
+    assert (everything.fewest, everything.most, everything.best) == (4, 4, 0.0)
+    assert (few.num_scored, few.fewest < 4 < few.most, few.difference > 0.05) == (100, True, True)
+    assert all(one.difference >= one.best for one in measured)
+
+
 @pytest.mark.parametrize("is_recorded", [True, False], ids=["recorded", "bare"])
 def test_a_small_day_is_measured(simulated_day: dict[str, Any], tmp_path: Path, *, is_recorded: bool) -> None:
     run = tmp_path / "run.duckdb" if is_recorded else None

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -166,6 +167,12 @@ def test_wheel_holds_every_file_of_the_package(wheel: zipfile.ZipFile) -> None:
         for file in PACKAGE.rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
+    examples = ROOT / "examples"
+    source |= {
+        f"fairway/examples/{file.relative_to(examples).as_posix()}"
+        for file in examples.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
     assert {name for name in wheel.namelist() if ".dist-info/" not in name} == source
 
 
@@ -197,6 +204,33 @@ def test_every_module_of_the_wheel_imports(wheel: zipfile.ZipFile, tmp_path: Pat
     )
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).is_relative_to(tmp_path)
+
+
+def test_demo_runs_from_the_wheel_alone(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    environment, elsewhere = tmp_path / "environment", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    python, script = environment / "bin" / "python", environment / "bin" / "fairway"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check", "--quiet"]
+    assert wheel.filename is not None
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", wheel.filename], check=True)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    # What the wheel needs is there already, and no network: a path alone brings no editable package with it.
+    (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+        return subprocess.run(command, cwd=elsewhere, env=clean, capture_output=True, text=True, check=True)
+
+    where = run(str(python), "-c", "import fairway; print(fairway.__file__)").stdout.strip()
+    assert Path(where).is_relative_to(environment)
+    done = run(str(script), "demo", "--until", "10m", "--nodes", "60")
+    assert str(packages / "fairway" / "examples") in done.stderr
+    assert re.search(r"^ +default +packed", done.stdout, re.MULTILINE)
+    run(str(script), "examples", "copy", "mine")
+    assert (elsewhere / "mine/scenarios/day.yaml").read_bytes() == (ROOT / "examples/scenarios/day.yaml").read_bytes()
+    answer = run(str(script), "try", "-f", "mine/rollout/web.yaml", "--cluster", "mine/cluster.yaml")
+    assert "pods get a node" in answer.stdout
 
 
 def test_changelog_speaks_of_this_version_or_the_next() -> None:

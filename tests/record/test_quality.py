@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +14,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from fairway.model import UserError
 from fairway.record import RecordError
-from fairway.record.quality.instance import Instance, instance_at, nodes_used, pods_placed, spread
-from fairway.record.quality.optimum import Optimum, fewest_nodes, most_pods, smallest_spread
+from fairway.record.quality.gpu_optimum import GpuInstance, least_unallocated, unallocated
+from fairway.record.quality.instance import (
+    Instance,
+    deviation,
+    instance_at,
+    nodes_used,
+    pods_placed,
+    spread,
+    utilisation_of_used,
+)
+from fairway.record.quality.optimum import (
+    Optimum,
+    best_utilisation,
+    fewest_nodes,
+    most_pods,
+    smallest_deviation,
+    smallest_spread,
+)
 from tests.record.runs import small_run
 
 pytest.importorskip("highspy", reason="the solver has no build for this Python")
@@ -115,17 +132,97 @@ def test_no_placement_is_better(
     assert most_pods(problem).value == max(map(pods_placed, placements))
     whole = [placement for placement in placements if (placement >= 0).all()]
     if not whole:
-        with pytest.raises(RecordError, match="do not all fit"):
+        with pytest.raises(UserError, match="do not all fit"):
             fewest_nodes(problem)
         return
-    assert fewest_nodes(problem).value == min(map(nodes_used, whole))
+    assert fewest_nodes(problem).value == min(nodes_used(problem, placement) for placement in whole)
     best = min(spread(problem, placement, "cpu") for placement in whole)
     assert smallest_spread(problem, "cpu").value == pytest.approx(best, abs=1e-6)
 
 
+NEEDS = [(0, 0), (300, 1), (500, 1), (700, 1), (1000, 1), (1000, 2)]  # thousandths of a device, devices
+amounts = st.tuples(st.integers(0, 5), st.integers(1, 5))
+
+
+@given(
+    requests=st.lists(amounts, min_size=1, max_size=4),
+    nodes=st.lists(st.tuples(amounts, st.booleans(), st.integers(-1, 1)), min_size=1, max_size=3),
+    held=st.lists(amounts, min_size=3, max_size=3),
+)
+@settings(max_examples=40, deadline=None)
+def test_no_placement_is_better_beside_pods_that_stay(
+    requests: list[tuple[int, int]], nodes: list[tuple[tuple[int, int], bool, int]], held: list[tuple[int, int]]
+) -> None:
+    problem = Instance(
+        ("cpu", "memory"),
+        np.array(requests, np.int64),
+        np.array([[2 + 2 * cpu, 2 + 2 * memory] for (cpu, memory), _, _ in nodes], np.int64),
+        held=np.array(held[: len(nodes)], np.int64),
+        in_use=np.array([in_use for _, in_use, _ in nodes], np.bool_),
+        domains=np.array([domain for _, _, domain in nodes], np.intp),
+    )
+    whole = [placement for placement in every_placement(problem) if (placement >= 0).all()]
+    if not whole:
+        with pytest.raises(UserError, match="do not all fit"):
+            smallest_deviation(problem, "cpu")
+        return
+    assert fewest_nodes(problem).value == min(nodes_used(problem, one) for one in whole)
+    assert smallest_spread(problem, "cpu").value == pytest.approx(
+        min(spread(problem, one, "cpu") for one in whole), abs=1e-5
+    )
+    assert smallest_deviation(problem, "cpu").value == pytest.approx(
+        min(deviation(problem, one, "cpu") for one in whole), abs=1e-5
+    )
+    best = max(utilisation_of_used(problem, one, "cpu") for one in whole)
+    found = best_utilisation(problem, "cpu")
+    assert found.value <= best + 1e-9
+    assert found.bound >= best - 1e-6  # pods that stay without making a node used are not weighed up: a bound
+
+
+def device_loads(free: list[int], needs: list[tuple[int, int]]) -> bool:
+    """Do these needs (thousandths, devices) fit on the devices of a node? Every way is tried."""
+    if not needs:
+        return True
+    (milli, count), *others = needs
+    for chosen in combinations(range(len(free)), count):
+        if all(free[device] >= milli for device in chosen):
+            left = [amount - milli * (device in chosen) for device, amount in enumerate(free)]
+            if device_loads(left, others):
+                return True
+    return False
+
+
+@given(
+    needs=st.lists(
+        st.sampled_from([(0, 0), (300, 1), (500, 1), (700, 1), (1000, 1), (1000, 2)]), min_size=1, max_size=5
+    ),
+    free=st.lists(st.lists(st.sampled_from([0, 400, 1000]), min_size=2, max_size=2), min_size=1, max_size=2),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_sharing_of_devices_leaves_less(needs: list[tuple[int, int]], free: list[list[int]]) -> None:
+    problem = instance([[2]] * len(needs), [[5]] * len(free))
+    milli, count = (np.array(column, np.int64) for column in zip(*needs, strict=True))
+    gpus = GpuInstance(problem, milli, count, np.array(free, np.int64), 2000 * len(free))
+    nowhere = np.full(len(needs), -1, np.intp)
+    on_nodes = [
+        placement
+        for placement in every_placement(problem)
+        if (placement[milli == 0] < 0).all()  # nobody had placed the pods without devices
+        and all(
+            device_loads(free[row], [need for need, place in zip(needs, placement, strict=True) if place == row])
+            for row in range(len(free))
+        )
+    ]
+    found = least_unallocated(gpus, nowhere)
+    assert found.value == pytest.approx(min(unallocated(gpus, placement) for placement in on_nodes))
+    assert found.is_proven
+
+
 def test_amounts_that_differ_by_a_byte_do_not_fit() -> None:
-    found = fewest_nodes(instance([[1, 32 * GIB + 1], [1, 32 * GIB]], [[10, 64 * GIB]] * 2))
-    assert (found.value, found.bound, found.is_proven) == (2, 1, False)  # the solver does not see the byte
+    found = fewest_nodes(instance([[1, 32 * GIB + 1], [1, 32 * GIB - 1], [1, 32 * GIB + 1]], [[10, 64 * GIB]] * 3))
+    assert (found.value, found.bound, found.is_proven) == (2, 2, True)
+    found = fewest_nodes(instance([[1, 32 * GIB + 1]] * 2 + [[1, 32 * GIB]], [[10, 64 * GIB]] * 3))
+    assert (found.value, found.bound, found.is_proven) == (3, 2, False)  # the solver does not see the byte
     assert fewest_nodes(instance([[1, 32 * GIB - 1], [1, 32 * GIB]], [[10, 64 * GIB]] * 2)).is_proven
 
 
@@ -136,11 +233,18 @@ def test_a_policys_gap() -> None:
     assert Optimum(10.0, 8.0, False, nowhere).gap == pytest.approx(0.2)
 
 
-def test_without_time_there_is_no_answer() -> None:
+def test_without_time_there_is_a_bound_or_no_answer() -> None:
     generator = np.random.default_rng(1)
     problem = instance(generator.integers(1, 40, (60, 2)).tolist(), [[100, 100]] * 30)
-    with pytest.raises(RecordError, match="no placement within 0 s; give it more time"):
-        fewest_nodes(problem, time_limit_seconds=0.0)
+    with pytest.raises(UserError, match="no placement within 0 s; give it more time"):
+        smallest_spread(problem, "cpu", time_limit_seconds=0.0)
+    found = fewest_nodes(problem, time_limit_seconds=0.0)  # what first fit says, and the sum of all pods
+    assert problem.fits(found.placement)
+    assert found.bound == np.ceil(problem.requests.sum(axis=0).max() / 100)
+    assert found.value == nodes_used(problem, found.placement)
+    assert found.is_proven == (found.value == found.bound)
+    known = found.placement
+    assert smallest_spread(problem, "cpu", time_limit_seconds=0.0, known=known).placement is known
 
 
 def test_without_the_solver_the_error_says_how_to_get_it(tmp_path: Path) -> None:
@@ -153,12 +257,12 @@ def test_without_the_solver_the_error_says_how_to_get_it(tmp_path: Path) -> None
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert "RecordError: placement quality needs an exact solver: pip install 'fairway[quality]'" in done.stderr
+    assert "UserError: the best possible placement needs a solver; pip install 'fairway[quality]'" in done.stderr
 
 
 def test_a_problem_too_large_is_refused() -> None:
     problem = instance([[number] for number in range(1, 1001)], [[5000]] * 1001)
-    with pytest.raises(RecordError, match="1000 kinds of pods on 1001 nodes are too many"):
+    with pytest.raises(UserError, match="1000 kinds of pods on 1001 nodes are too many"):
         most_pods(problem)
 
 
@@ -170,7 +274,7 @@ def test_an_instance_from_a_run(tmp_path: Path) -> None:
         assert problem.requests.tolist() == [[2000, GIB, 1], [8000, 2 * GIB, 1]]
         assert problem.allocatable.tolist() == [[8000, 8 * GIB, 110]] * 2
         assert placement.tolist() == [0, 1]
-        assert fewest_nodes(problem).value == nodes_used(placement) == 2
+        assert fewest_nodes(problem).value == nodes_used(problem, placement) == 2
         waiting, where = instance_at(run, 2.0)
         assert (waiting.pods, where.tolist()) == (("default/one", "default/two"), [0, -1])
         assert instance_at(run, 2.0, waiting=False)[0].pods == ("default/one",)

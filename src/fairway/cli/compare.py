@@ -15,6 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.optimum.options import (
+    OptimumChoices,
+    judge_policies,
+    optimum_documents,
+    optimum_options,
+    print_optimum,
+)
 from fairway.cli.options.order import (
     OrderChoices,
     is_order_scenario,
@@ -39,6 +46,7 @@ Examples:
   fairway compare day.yaml --policy default --policy packed --seeds 5
   fairway compare default.duckdb packed.duckdb --html report.html
   fairway compare day.yaml --policy default --policy new.yaml --fail-if 'wait_p95>+5%'
+  fairway compare day.yaml --optimum                 how far is each from the best possible placement?
   fairway compare examples/openb/demo.yaml           GPU sharing policies, by how much they leave unallocated
 
 Compare policies: metrics side by side, what changed against the first one, and the first different decision.
@@ -67,6 +75,7 @@ MAGIC: Final = b"DUCK"  # in a DuckDB file, after a checksum of 8 bytes
 @click.option("--fail-if", "conditions", multiple=True, metavar="CONDITION", help="Exit with 3 if this comes true.")
 @click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write a report with plots.")
 @click.option("--save", metavar="RUN", type=click.Path(), help="Keep the runs, named RUN-policy-seedN.")
+@optimum_options(of_runs=True)
 @output_option
 def compare(
     sources: Sequence[str],
@@ -81,6 +90,7 @@ def compare(
     traces: Sequence[str],
     openb: str | None,
     expected: str | None,
+    optimum: OptimumChoices | None,
     **changes: Any,
 ) -> int:
     """Compare policies; see HELP."""
@@ -92,7 +102,7 @@ def compare(
         check_report_place(Path(html))
     wanted = OrderChoices(policies, traces, changes["seed"], seeds, openb, expected, save, html, jobs, output)
     if len(sources) == 1 and not _is_run(sources[0]) and is_order_scenario(sources[0]):
-        refuse_others({**changes, "fail_if": conditions})
+        refuse_others({**changes, "fail_if": conditions, "optimum": optimum})
         from fairway.cli.order_experiment import compare_in_order
 
         return compare_in_order(sources[0], wanted)
@@ -106,13 +116,13 @@ def compare(
         for name, value in of_scenario.items():
             if value not in (None, False, ()):
                 raise click.UsageError(f"--{name} is for a SCENARIO; these are runs, which are what they are")
-        return _compare(_read_policies(sources), gates, html, output, is_kept=True)
+        return _compare(_read_policies(sources), gates, html, output, optimum, is_kept=True)
     with tempfile.TemporaryDirectory(prefix="fairway-") as folder:
         path = save or str(Path(folder) / "run.duckdb")
         finished = _run(sources[0], policies, seeds or 1, jobs, path, changes, is_kept=save is not None)
         from fairway.compare.policies import policies_of
 
-        code = _compare(policies_of(finished), gates, html, output, is_kept=save is not None)
+        code = _compare(policies_of(finished), gates, html, output, optimum, is_kept=save is not None)
         return FAILED if any(one.num_errors for one in finished) else code
 
 
@@ -189,7 +199,13 @@ def show_comparison(finished: Sequence[Finished], output: str, *, is_kept: bool)
 
 
 def _compare(
-    policies: Sequence[PolicyRuns], gates: Sequence[Gate], html: str | None, output: str, *, is_kept: bool
+    policies: Sequence[PolicyRuns],
+    gates: Sequence[Gate],
+    html: str | None,
+    output: str,
+    optimum: OptimumChoices | None = None,
+    *,
+    is_kept: bool,
 ) -> int:
     from fairway.compare.gate import GateError, tripped
     from fairway.compare.metrics import compare_policies
@@ -198,6 +214,7 @@ def _compare(
 
     comparison = compare_policies(policies)
     parted = partings(comparison)
+    judged = judge_policies(policies, optimum)
     try:
         failures = [sentence for gate in gates for sentence in tripped(gate, comparison)]
     except GateError as error:
@@ -215,6 +232,7 @@ def _compare(
             if is_kept and (commands := why_commands(parting, policies)):
                 hint = f" → {commands[-1]}"
             say(parting.sentence(comparison.first.name) + hint)
+        print_optimum(judged, optimum)
     else:
         document = comparison_document(comparison)
         if not is_kept:
@@ -222,7 +240,7 @@ def _compare(
                 policy["runs"] = []
         document["first_difference"] = [parting.document() for parting in parted]
         document["failed"] = failures
-        emit(*_table(comparison), output, document=document)
+        emit(*_table(comparison), output, document=document | optimum_documents(judged))
     if html is not None:
         narrate(f"report: {html}")
     for sentence in failures:

@@ -40,6 +40,7 @@ class CommandEntry(NamedTuple):
 
 
 COMMANDS: Final[dict[str, CommandEntry]] = {
+    "demo": CommandEntry("fairway.cli.examples.commands", "demo", "A day of a thousand nodes under two policies."),
     "sim": CommandEntry("fairway.cli.sim", "sim", "What would this policy do?"),
     "compare": CommandEntry("fairway.cli.compare", "compare", "Which is better, where do they differ?"),
     "run": CommandEntry("fairway.cli.run", "run", "Schedule a cluster's pods, for real."),
@@ -64,6 +65,7 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
         "fairway.cli.completion", "completion", "A script that makes a shell complete all this."
     ),
     "bench": CommandEntry("fairway.cli.bench", "bench", "Is it fast? Decisions per second, latency, memory."),
+    "examples": CommandEntry("fairway.cli.examples.commands", "examples", "What to try first: list them, copy them."),
 }
 
 HELP = """\b

@@ -15,6 +15,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairway.cli.help_text import Command
+from fairway.cli.optimum.options import (
+    OptimumChoices,
+    judge_trial,
+    optimum_documents,
+    optimum_options,
+    print_optimum,
+    refuse_optimum,
+)
 from fairway.cli.options.live import LiveCluster, live_options, refuse_live
 from fairway.cli.options.run import at_option, run_option
 from fairway.cli.options.trial import need_files, refuse_files, trial_arguments, trial_options
@@ -40,6 +48,7 @@ Examples:
   fairway try -k overlays/prod --live --rollout              and while the old version leaves?
   fairway try -f web.yaml --cluster cluster.yaml --config scheduler.yaml -o json
   fairway try -f web.yaml --run day.duckdb --at 12h          would it have fitted at noon?
+  fairway try -f web.yaml --cluster cluster.yaml --optimum   and how far is that from the best placement?
 
 Place pods on a cluster as the scheduler would, most important first, each finding the cluster as the one before
 left it. Nothing outside this command changes. Deployments, StatefulSets, Jobs and the like are expanded to
@@ -95,6 +104,7 @@ class CopiesOption(click.ParamType[int]):
     "difference is seen (environment variables and commands are not read).",
 )
 @table_options
+@optimum_options(of_runs=False)
 @output_option
 def try_command(
     *,
@@ -109,6 +119,7 @@ def try_command(
     rollout: bool,
     only: str | None,
     sort: str | None,
+    optimum: OptimumChoices | None,
     output: str,
 ) -> int:
     """See HELP, which is what users read."""
@@ -129,6 +140,7 @@ def try_command(
     for note in trial.manifests.notes:
         narrate(note)
     if copies is not None:
+        refuse_optimum(optimum, "--copies")
         from fairway.cli.copies import print_copies
 
         code = print_copies(trial, copies, output)
@@ -144,14 +156,16 @@ def try_command(
             advance(1)
     not_counted = trial.manifests.not_counted
     answer = TryAnswer(verdicts, trial.manifests.num_nodes)
+    judged = judge_trial(trial, verdicts, optimum)
     rollouts = _play(trial, verdicts)
     rows = chosen_rows(answer.rows(), only, sort)
     if is_structured(output):
-        emit(rows, COLUMNS, output, answer.document(rows) | _more(trial, rollouts))
+        emit(rows, COLUMNS, output, answer.document(rows) | _more(trial, rollouts) | optimum_documents(judged))
         if output in ("csv", "name"):  # which have no place for it
             _tell_not_counted(trial)
     else:
         _tell(answer, rollouts, not_counted, rows, output, is_explained=only != "placed")
+        print_optimum(judged, optimum)
         if (failed := answer.first_failure) is not None:
             narrate(f"→ fairway why {word(failed)} {trial_arguments(files, cluster_files, config, seed)}{moment}")
     if any(verdict.result == "error" for verdict in verdicts):

@@ -10,13 +10,16 @@ from fairway.testing.builders import cluster, node, pod
 from fairway.testing.clock import FakeClock
 from fairway.testing.notation import near
 from fairway.testing.plugin_check import check_plugin
+from fairway.testing.quality_check import QualityReport, check_quality
 from fairway.testing.situations import Situation, situations
 from fairway.testing.storage_builders import claim, storage_class, volume
 
 __all__ = [
     "FakeClock",
+    "QualityReport",
     "Situation",
     "check_plugin",
+    "check_quality",
     "claim",
     "cluster",
     "near",

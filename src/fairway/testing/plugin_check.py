@@ -29,7 +29,7 @@ from fairway.testing.interview import Interview, PluginAnswers, class_of
 from fairway.testing.situations import Situation, situations
 from fairway.testing.word_rules import check_words
 
-__all__ = ["check_plugin"]
+__all__ = ["check_plugin", "decoded_args"]
 
 Make = Callable[[Cluster], Plugin]
 
@@ -51,7 +51,7 @@ def check_plugin(
     if isinstance(plugin, Plugin) and args is None:
         args = plugin.args
     if args is None or isinstance(args, Mapping):
-        args = _decoded(kind, args)
+        args = decoded_args(kind, args)
 
     def make(cluster: Cluster) -> Plugin:
         return kind(cluster, args)
@@ -67,7 +67,7 @@ def check_plugin(
             check_time(make, situation, pod, hints)
 
 
-def _decoded(kind: type[Plugin], args: Any) -> Any:
+def decoded_args(kind: type[Plugin], args: Any) -> Any:
     """The arguments as a configuration that holds them would give them to the plugin."""
     if kind.Args is not None and not (isinstance(kind.Args, type) and issubclass(kind.Args, msgspec.Struct)):
         raise AssertionError(f"{kind.name}.Args is {kind.Args!r}; it has to be a struct, such as a PluginArgs.")

@@ -118,7 +118,9 @@ def test_numbers_that_can_not_be_are_told_by_field(plain: dict[str, Any], field:
 # -- what is there already ---------------------------------------------------------------------------------------------
 
 
-def settled(plain: dict[str, Any], there: list[dict[str, Any]], *, is_rollout: bool = False) -> tuple[Wanted, StandingObjects]:
+def settled(
+    plain: dict[str, Any], there: list[dict[str, Any]], *, is_rollout: bool = False
+) -> tuple[Wanted, StandingObjects]:
     standing = StandingObjects([decode_object(one, "test") for one in there], is_rollout=is_rollout)
     thing = decode_object(plain, "test")
     return standing.settled(thing, wanted_of(plain)), standing  # type: ignore[arg-type]

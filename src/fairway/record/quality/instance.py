@@ -1,12 +1,13 @@
-"""A placement problem: so many pods, so many nodes, who may go where.
+"""A placement problem: so many pods, so many nodes, who may go where; and what a placement of it is worth.
 
-In: arrays, or a run and a time. Out: an `Instance` for `optimum` to solve exactly, and what a placement of it is worth.
-Taken from a run, the room for pods is a resource like any other, the last column.
+In: arrays, or a run and a time. Out: an `Instance` for `optimum` to solve exactly, and the values that placements are
+judged by. Taken from a run, the room for pods is a resource like any other, the last column. A whole cluster becomes an
+instance in `explain.placement_problem`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,16 @@ from numpy.typing import NDArray
 from fairway.record.errors import RecordError
 from fairway.record.run import Run
 
-__all__ = ["Instance", "instance_at", "nodes_used", "pods_placed", "spread"]
+__all__ = [
+    "Instance",
+    "deviation",
+    "instance_at",
+    "nodes_used",
+    "pods_placed",
+    "shares",
+    "spread",
+    "utilisation_of_used",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +37,9 @@ class Instance:
     allowed: NDArray[np.bool_] | None = None  # (num_pods, num_nodes); None: every pod may go to every node
     pods: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
+    held: NDArray[np.int64] | None = None  # (num_nodes, num_resources); None: nobody but these pods holds anything
+    in_use: NDArray[np.bool_] | None = None  # (num_nodes,): nodes that are in use without these pods, too
+    domains: NDArray[np.intp] | None = None  # (num_nodes,); None: every node is its own; -1: it is in none
 
     def __post_init__(self) -> None:
         num_resources = len(self.resources)
@@ -54,9 +67,30 @@ class Instance:
         """How many nodes there are."""
         return len(self.allocatable)
 
+    @property
+    def staying(self) -> NDArray[np.int64]:
+        """Amounts held on each node whatever becomes of the pods: (num_nodes, num_resources)."""
+        return np.zeros_like(self.allocatable) if self.held is None else self.held
+
+    @property
+    def room(self) -> NDArray[np.int64]:
+        """Amounts that the pods may take: (num_nodes, num_resources)."""
+        return np.asarray(np.maximum(self.allocatable - self.staying, 0), np.int64)
+
+    @property
+    def domain_of(self) -> NDArray[np.intp]:
+        """The domain of each node, -1 if it is in none: (num_nodes,)."""
+        return np.arange(self.num_nodes) if self.domains is None else self.domains
+
+    def only(self, pods: NDArray[np.bool_]) -> Instance:
+        """The same problem with some of the pods."""
+        names = tuple(name for name, is_kept in zip(self.pods, pods.tolist(), strict=False) if is_kept)
+        allowed = None if self.allowed is None else self.allowed[pods]
+        return replace(self, requests=self.requests[pods], allowed=allowed, pods=names if self.pods else ())
+
     def loads(self, placement: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Amounts held on each node by a placement (-1: not placed): (num_nodes, num_resources)."""
-        loads = np.zeros_like(self.allocatable)
+        """Amounts held on each node with a placement (-1: not placed): (num_nodes, num_resources)."""
+        loads = self.staying.copy()
         is_placed = placement >= 0
         np.add.at(loads, placement[is_placed], self.requests[is_placed])
         return loads
@@ -65,7 +99,7 @@ class Instance:
         """Whether every placed pod is allowed where it is and no node holds more than it has."""
         is_placed = np.flatnonzero(placement >= 0)
         is_allowed = self.allowed is None or bool(self.allowed[is_placed, placement[is_placed]].all())
-        return is_allowed and bool((self.loads(placement) <= self.allocatable).all())
+        return is_allowed and bool((self.loads(placement) - self.staying <= self.room).all())
 
 
 def instance_at(
@@ -101,9 +135,17 @@ def instance_at(
     return instance, np.array(placement, np.intp)
 
 
-def nodes_used(placement: NDArray[np.intp]) -> int:
-    """How many nodes a placement uses."""
-    return len(np.unique(placement[placement >= 0]))
+def nodes_used(instance: Instance, placement: NDArray[np.intp]) -> int:
+    """How many nodes are in use with a placement."""
+    return int(np.count_nonzero(_is_used(instance, placement)))
+
+
+def utilisation_of_used(instance: Instance, placement: NDArray[np.intp], resource: str) -> float:
+    """What part of a resource of the nodes in use is held."""
+    column = instance.resources.index(resource)
+    is_used = _is_used(instance, placement)
+    there = int(instance.allocatable[is_used, column].sum())
+    return float(instance.loads(placement)[is_used, column].sum() / there) if there else 0.0
 
 
 def pods_placed(placement: NDArray[np.intp]) -> int:
@@ -111,9 +153,30 @@ def pods_placed(placement: NDArray[np.intp]) -> int:
     return int(np.count_nonzero(placement >= 0))
 
 
-def spread(instance: Instance, placement: NDArray[np.intp], resource: str) -> float:
-    """Largest minus smallest utilisation of the nodes that have any of the resource."""
+def shares(instance: Instance, placement: NDArray[np.intp], resource: str) -> NDArray[np.float64]:
+    """What part of a resource each domain that has any of it holds: (num_domains,)."""
     column = instance.resources.index(resource)
-    there = instance.allocatable[:, column]
-    shares = instance.loads(placement)[there > 0, column] / there[there > 0]
-    return float(shares.max() - shares.min()) if len(shares) else 0.0
+    domains = instance.domain_of
+    is_member = domains >= 0
+    number = int(domains.max(initial=-1)) + 1
+    there = np.bincount(domains[is_member], instance.allocatable[is_member, column], number)
+    held = np.bincount(domains[is_member], instance.loads(placement)[is_member, column], number)
+    return np.asarray(held[there > 0] / there[there > 0])
+
+
+def spread(instance: Instance, placement: NDArray[np.intp], resource: str) -> float:
+    """Largest minus smallest utilisation of the domains that have any of the resource."""
+    parts = shares(instance, placement, resource)
+    return float(parts.max() - parts.min()) if len(parts) else 0.0
+
+
+def deviation(instance: Instance, placement: NDArray[np.intp], resource: str) -> float:
+    """How far the utilisation of a domain is from that of all of them, on average."""
+    parts = shares(instance, placement, resource)
+    return float(np.abs(parts - parts.mean()).mean()) if len(parts) else 0.0
+
+
+def _is_used(instance: Instance, placement: NDArray[np.intp]) -> NDArray[np.bool_]:
+    is_used = np.zeros(instance.num_nodes, np.bool_) if instance.in_use is None else instance.in_use.copy()
+    is_used[placement[placement >= 0]] = True
+    return is_used

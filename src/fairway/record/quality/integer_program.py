@@ -14,16 +14,19 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairway.record.errors import RecordError
+from fairway.model import UserError
 
-__all__ = ["IntegerProgram", "Solution"]
+__all__ = ["IntegerProgram", "Solution", "load_solver"]
+
+GAP = 1e-6
+"""A solution is as good as any if none is better by more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Values of the variables, and a bound: no solution costs less."""
+    """Values of the variables, None if time ran out before any were found; and a bound: no solution costs less."""
 
-    values: NDArray[np.float64]  # (num_variables,)
+    values: NDArray[np.float64] | None  # (num_variables,)
     bound: float
     is_optimal: bool
 
@@ -41,10 +44,10 @@ class IntegerProgram:
         self._starts = [0]
         self._row_bounds: list[tuple[float, float]] = []
 
-    def add_variables(self, count: int, *, upper: ArrayLike, cost: float, is_integer: bool = True) -> int:
+    def add_variables(self, count: int, *, upper: ArrayLike, cost: ArrayLike, is_integer: bool = True) -> int:
         """Add variables; returns the number of the first."""
         self._uppers.append(np.broadcast_to(np.asarray(upper, np.float64), count))
-        self._costs.append(np.full(count, cost))
+        self._costs.append(np.broadcast_to(np.asarray(cost, np.float64), count))
         self._are_integers.append(np.full(count, is_integer))
         self._num_variables += count
         return self._num_variables - count
@@ -57,17 +60,17 @@ class IntegerProgram:
         self._row_bounds.append((lower, upper))
 
     def solve(self, time_limit_seconds: float, infeasible: str) -> Solution:
-        """Find the cheapest solution, or the best within the time; `RecordError` says `infeasible` if there is none."""
+        """Find the cheapest solution, or the best within the time; `UserError` says `infeasible` if there is none."""
         if not self._num_variables:
             return Solution(np.zeros(0), 0.0, True)
-        highspy = _highspy()
+        highspy = load_solver()
         solver = highspy.Highs()
         options = {
             "output_flag": False,
             "threads": 1,
             "random_seed": 0,
             "mip_rel_gap": 0.0,
-            "mip_abs_gap": 1e-6,
+            "mip_abs_gap": GAP,
             "time_limit": float(time_limit_seconds),
         }
         for name, value in options.items():
@@ -76,14 +79,16 @@ class IntegerProgram:
         solver.run()
         status = solver.getModelStatus()
         if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):
-            raise RecordError(infeasible)
+            raise UserError(infeasible)
         info = solver.getInfo()
         is_optimal = status == highspy.HighsModelStatus.kOptimal
         if not is_optimal and status != highspy.HighsModelStatus.kTimeLimit:
-            raise RecordError(f"the solver gave up: {solver.modelStatusToString(status)}")
-        if not is_optimal and info.primal_solution_status != int(highspy.SolutionStatus.kSolutionStatusFeasible):
-            raise RecordError(f"the solver found no placement within {time_limit_seconds:g} s; give it more time")
-        bound = info.mip_dual_bound if np.isfinite(info.mip_dual_bound) else info.objective_function_value
+            raise UserError(f"the solver gave up: {solver.modelStatusToString(status)}")
+        bound = info.mip_dual_bound if np.isfinite(info.mip_dual_bound) else -np.inf
+        if is_optimal:
+            bound = max(bound, info.objective_function_value - GAP)
+        elif info.primal_solution_status != int(highspy.SolutionStatus.kSolutionStatusFeasible):
+            return Solution(None, float(bound), False)
         return Solution(np.array(solver.getSolution().col_value), float(bound), is_optimal)
 
     def _model(self, highspy: ModuleType) -> object:
@@ -106,8 +111,9 @@ class IntegerProgram:
         return lp
 
 
-def _highspy() -> ModuleType:
+def load_solver() -> ModuleType:
+    """HiGHS; `UserError` says how to get it."""
     try:
         return importlib.import_module("highspy")
     except ImportError as error:
-        raise RecordError("placement quality needs an exact solver: pip install 'fairway[quality]'") from error
+        raise UserError("the best possible placement needs a solver", "pip install 'fairway[quality]'") from error

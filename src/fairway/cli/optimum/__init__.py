@@ -1,0 +1,1 @@
+"""`--optimum` of `try` and `compare`: a policy beside the best possible placement."""
