@@ -80,6 +80,7 @@ def test_shares_of_gpus_that_the_policy_left_unallocated(folder: Folder) -> None
     (judged,) = printed.document["optimum"]
     # Each share got a device of its own, so that none was left whole.
     assert goals(judged)["gpu_unallocated"] == (0.5, 0.0, True)
+    assert judged["notLookedAt"] == ["GpuShare"]  # by the other goals
 
 
 def test_policies_of_a_scenario_at_their_busiest_moment_or_another(folder: Folder) -> None:

@@ -26,8 +26,8 @@ from fairway.record.quality.judgement import PlacementProblem
 
 __all__ = ["placement_problem"]
 
-BY_AMOUNT = {"NodeResourcesFit", "GpuShare"}
-"""Filters that the problem's own numbers stand for."""
+FIT, DEVICES = "NodeResourcesFit", "GpuShare"
+"""Filters that the problem's own numbers stand for; devices only where the goal is about them."""
 
 
 def placement_problem(
@@ -118,7 +118,7 @@ def _allowed_by(
     others = []
     for plugin in profile.filters:
         state = plugin.pre_filter(kind, cluster.view()) if plugin in profile.pre_filters else None
-        if isinstance(state, Skip) or plugin.name in BY_AMOUNT:
+        if isinstance(state, Skip) or plugin.name == FIT or (plugin.name == DEVICES and kind.devices is None):
             continue
         if not _is_about_nodes(plugin):
             others.append(plugin.name)
