@@ -21,7 +21,7 @@ const found = {
   width: innerWidth, scroll: document.documentElement.scrollWidth, small: [], faint: [], thin: [], out: [], overlaps: [],
   boxes: [],
 };
-for (const element of document.querySelectorAll("main *")) {
+for (const element of document.querySelectorAll("body *:not(script)")) {
   const words = [...element.childNodes].filter(n => n.nodeType === 3).map(n => n.data.trim()).join(" ").trim();
   if (!words || !shown(element) || element.tagName === "title") continue;
   const style = getComputedStyle(element), isDrawn = element instanceof SVGElement;
