@@ -158,16 +158,24 @@ def test_every_fix_works_and_none_is_left_out(drawn: list[Drawn], wish: Drawn) -
     proposed = list(relaxations(profile, about.pod, about.inspection.diagnosis))
     assert len({one.words for one in proposed}) == len(proposed)
     helping = {one.words: nodes for one in proposed if (nodes := fitting(drawn, one.pod))}
-    single = {fix.words[0]: set(fix.nodes) for fix in about.fixes if len(fix.words) == 1 and not fix.evicts}
+    single = {
+        fix.words[0]: set(fix.nodes) for fix in about.fixes if len(fix.words) == 1 and fix.nodes and not fix.evicts
+    }
     assert single == helping
     pairs = [fix for fix in about.fixes if len(fix.words) == 2]
     assert not (pairs and helping)  # two changes only where no single one helps
-    assert all(fix.nodes for fix in about.fixes)
+    assert all((fix.joins is None) == bool(fix.nodes) for fix in about.fixes)
+    like = {
+        f"n{number}" for number, one in enumerate(drawn) if fitting([one | {"cordoned": False, "load": 0}], about.pod)
+    }
+    joining = [fix.joins for fix in about.fixes if fix.joins is not None]
+    assert len(joining) == bool(like)  # a new node of a kind on which it fits when it is empty
+    assert all(joins.number == 1 and joins.like in like for joins in joining)
     for fix in about.fixes:
         if fix.evicts:  # by a class that is more important than those who run
             assert fix.words == ("priorityClassName: important",)
             assert set(fix.evicts) <= {f"default/running-{number}" for number in range(len(drawn))}
-    order = [(bool(fix.evicts), -len(fix.nodes)) for fix in about.fixes]
+    order = [(bool(fix.evicts), fix.joins is not None, -len(fix.nodes)) for fix in about.fixes]
     assert order == sorted(order)
 
 
@@ -253,13 +261,16 @@ def test_every_node_can_be_asked_about(drawn: list[Drawn], wish: Drawn) -> None:
 def test_fixes_for_people_and_for_programs() -> None:
     drawn = [{"cpu": 4, "cordoned": False, "taint": "", "disk": "hdd", "load": 3}]
     _, about = explain(drawn, {"cpu": 2, "disk": "ssd", "tolerates": (), "priority": 0})
-    documents = [fix_document(fix) for fix in about.fixes]
-    assert all(set(one) == {"changes", "nodes", "evicts"} for one in documents)
     assert [fix.words[0] for fix in about.fixes] == ["disk=hdd as well", "without nodeSelector disk=ssd"]
     assert all(fix_line(fix) == f"{fix.words[0]} and {fix.words[1]} → 1 node fits now" for fix in about.fixes)
     _, about = explain(drawn, {"cpu": 2, "disk": None, "tolerates": (), "priority": 0})
-    (evicting,) = (fix for fix in about.fixes if fix.evicts)
+    less, more, evicting = about.fixes
+    assert fix_line(less) == "ask for 1 cpu instead of 2 → 1 node fits now"
+    assert fix_line(more) == "1 node more like n0 → fits"
     assert fix_line(evicting) == "priorityClassName: important → fits on n0 after evicting default/running-0"
+    assert fix_document(less) == {"changes": list(less.words), "nodes": ["n0"], "evicts": []}
+    assert fix_document(more)["moreNodes"] == {"number": 1, "like": "n0"}
+    assert fix_document(evicting)["evicts"] == ["default/running-0"]
 
 
 def test_of_many_nodes_the_best_are_shown_and_the_others_counted() -> None:
