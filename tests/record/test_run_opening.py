@@ -12,9 +12,9 @@ import duckdb
 import pytest
 
 from fairway.record import RecordError, Run
-from fairway.record.run_catalog import LATER_COLUMNS
-from fairway.record.run_contents import LATEST_SECONDS
-from fairway.record.run_opening import META_TYPES, is_locked, open_run_file
+from fairway.record.opening.run_catalog import LATER_COLUMNS
+from fairway.record.opening.run_contents import LATEST_SECONDS
+from fairway.record.opening.run_opening import META_TYPES, is_locked, open_run_file
 from fairway.record.schema import TABLES
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, placed, profile, writer

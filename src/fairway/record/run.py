@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fairway.model.meta import EPOCH
 from fairway.record.errors import RecordError
-from fairway.record.run_opening import OpenRun, open_run_file
+from fairway.record.opening.run_opening import OpenRun, open_run_file
 from fairway.record.schedulers import RecordedScheduler, schedulers_of_meta
 from fairway.record.schema import TABLES, Origin
 from fairway.record.table import Question, Table

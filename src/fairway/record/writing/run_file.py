@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from fairway.record.errors import CannotWriteError, RecordError, why_refused
-from fairway.record.run_opening import is_locked, open_run_file
+from fairway.record.opening.run_opening import is_locked, open_run_file
 from fairway.record.schema import TABLES
 from fairway.record.writing.private_files import PRIVATE
 

@@ -19,9 +19,9 @@ import duckdb
 from fairway.model import DecodeError
 from fairway.model.nesting import check_nesting
 from fairway.record.errors import RecordError
-from fairway.record.run_catalog import LATER_TABLES, amount_columns, check_objects, check_tables, table_names
-from fairway.record.run_contents import check_contents, check_meta_size
-from fairway.record.run_references import check_references
+from fairway.record.opening.run_catalog import LATER_TABLES, amount_columns, check_objects, check_tables, table_names
+from fairway.record.opening.run_contents import check_contents, check_meta_size
+from fairway.record.opening.run_references import check_references
 from fairway.record.schema import SCHEMA_VERSION, TABLES
 
 __all__ = ["OpenRun", "is_locked", "open_run_file"]

@@ -1,0 +1,1 @@
+"""Opening runs that may be anybody's: the file, its tables, what they hold, and what refers to what."""
