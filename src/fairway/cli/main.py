@@ -1,9 +1,9 @@
 """`fairway`: the group of commands, and the one place where failures become words and exit codes.
 
 In: the arguments of the process. Out: the exit code: 0 yes, 1 failed, 2 usage, 3 the answer is no, 4 cannot reach or
-not allowed, 130 interrupted, 141 nobody reads any more. A command's module is imported when that command runs, so
-`--help` answers at once.
-Called as the script `fairway` (and `kubectl-fairway`), and by `python -m fairway`.
+not allowed, 5 not all was counted, 130 interrupted, 141 nobody reads any more. A command's module is imported when that
+command runs, so `--help` answers at once. Called as the script `fairway` (and `kubectl-fairway`), and by
+`python -m fairway`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ A Kubernetes scheduler that you program in Python and try on a cluster's day in 
 It decides exactly as kube-scheduler does until you tell it otherwise, and it can always say why.
 
 \b
-Exit codes: 0 yes; 1 failed; 2 usage; 3 the answer is no; 4 cannot reach or not allowed; 130 interrupted;
+Exit codes: 0 yes; 1 failed; 2 usage; 3 the answer is no; 4 cannot reach or not allowed; 5 yes, but something that may
+make pods was not counted; 130 interrupted;
 141 nobody reads what is printed any more, as after | head.
 """
 
