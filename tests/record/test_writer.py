@@ -176,6 +176,7 @@ def test_the_best_nodes_are_kept_with_each_plugins_share(tmp_path: Path) -> None
     assert [scored.node for scored in best] == ["b", "c"]
     assert all(sum(scored.shares.values()) == scored.total for scored in best)
     with writer(tmp_path / "run", RecordOptions(scores=1)) as made:
+        made.node_added(0.0, node("b", cpu=8))
         made.decided(0.0, SCHEDULER, 1, engine.decide(wanted), 0.0, best)
         made.close(1.0)
     with Run.open(tmp_path / "run") as run:
@@ -191,6 +192,7 @@ def test_the_best_nodes_are_kept_with_each_plugins_share(tmp_path: Path) -> None
 def test_options_leave_decisions_out_but_count_them(tmp_path: Path, keep: Any, expected: list[int]) -> None:
     good, bad = pod("good"), pod("bad", cpu=99)
     with writer(tmp_path / "run", RecordOptions(decisions=keep, queue=False, events=False, objects=False)) as made:
+        made.node_added(0.0, node("a"))
         for one in (good, bad):
             made.pod_created(0.0, one, SCHEDULER)
         made.queue_moved(0.0, SCHEDULER, good.metadata.uid, None, Place.ACTIVE, "PodAdd")
@@ -225,6 +227,7 @@ def test_moves_events_objects_and_plugin_times_are_kept_in_order(tmp_path: Path)
     one = pod("one")
     team = Namespace(metadata=ObjectMeta(name="team"))
     with writer(tmp_path / "run") as made:
+        made.node_added(0.0, node("a"))
         made.pod_created(0.0, one, SCHEDULER)
         made.queue_moved(0.0, SCHEDULER, one.metadata.uid, None, Place.ACTIVE, "PodAdd")
         made.queue_moved(0.0, SCHEDULER, one.metadata.uid, Place.ACTIVE, Place.IN_FLIGHT, "Pop")
