@@ -112,7 +112,7 @@ def live_options(command: F) -> F:
 def refuse_with_scheduler(others: Mapping[str, object]) -> None:
     """Complain about options that a running scheduler, asked itself, has no use for: none is passed over silently."""
     for name, value in others.items():
-        if value not in (None, False, (), 0):
+        if value:
             raise click.UsageError(f"{name} and --scheduler exclude each other", click.get_current_context())
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fairway.model import Skipped, Source
+from fairway.words import excerpt
 
 __all__ = ["NotCounted", "reason_to_count"]
 
@@ -32,8 +33,8 @@ class NotCounted:
 
     @property
     def title(self) -> str:
-        """`JobSet a/b`."""
-        return f"{self.kind} {self.name}"
+        """`JobSet a/b`; whoever wrote the file chose the words."""
+        return f"{excerpt(self.kind)} {excerpt(self.name)}"
 
 
 def reason_to_count(one: Skipped) -> str:
