@@ -29,6 +29,7 @@ class JumpingClock(SystemClock):
     """The machine's own, and then some."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.wall_seconds = 0.0
         self.slept_seconds = 0.0
 

@@ -6,10 +6,13 @@ import asyncio
 import heapq
 from itertools import count
 
+import numpy as np
+
 
 class VirtualClock:
     def __init__(self, start: float = 1_767_225_600.0) -> None:
         self._wall = start
+        self.chance = np.random.default_rng(0)
         self._time = 0.0
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._numbers = count()

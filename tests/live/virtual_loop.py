@@ -11,6 +11,8 @@ import selectors
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+import numpy as np
+
 T = TypeVar("T")
 
 
@@ -42,6 +44,7 @@ class LoopClock:
 
     def __init__(self, start: float = 1_767_225_600.0) -> None:
         self._start = start
+        self.chance = np.random.default_rng(0)
 
     def now(self) -> float:
         return self._start + self.monotonic()

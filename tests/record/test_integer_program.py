@@ -186,7 +186,7 @@ def test_no_placement_is_more_even_and_the_bound_says_so(
     placements = [np.array(choice, np.intp) for choice in product(range(problem.num_nodes), repeat=problem.num_pods)]
     spreads = [spread(problem, placement, "cpu") for placement in placements if problem.fits(placement)]
     if not spreads:
-        with pytest.raises(RecordError, match="do not all fit"):
+        with pytest.raises(UserError, match="do not all fit"):
             smallest_spread(problem, "cpu")
         return
     found = smallest_spread(problem, "cpu")

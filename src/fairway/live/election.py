@@ -22,7 +22,6 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import msgspec
-import numpy as np
 
 from fairway.config.config_file import LeaderElection as ElectionSettings
 from fairway.exit_codes import USAGE
@@ -100,7 +99,7 @@ class LeaseCandidate:
         self._clock = clock
         self._component = component
         self._metrics = metrics
-        self._jitter = jitter or np.random.default_rng().random  # candidates must not come at once
+        self._jitter = jitter or clock.chance.random  # candidates must not come at once
         self._lease: dict[str, Any] = {}  # as the server last gave it
         self._seen_at = 0.0  # when its record last changed, by our own clock
         self._certain_until = -float("inf")

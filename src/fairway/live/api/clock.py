@@ -2,7 +2,8 @@
 
 Two readings, because they answer different questions: `now` is what people and objects write down and may jump;
 `monotonic` only moves forward and is what a lease, a timeout or a duration is measured with. Everything in `live/` that
-waits takes a `Clock`, so tests let time pass without waiting.
+waits takes a `Clock`, so tests let time pass without waiting. What is left to chance (who comes back when, so that not
+all do at once) is drawn from the clock's own generator, which tests seed.
 """
 
 from __future__ import annotations
@@ -12,11 +13,17 @@ import datetime as dt
 import time
 from typing import Protocol
 
+import numpy as np
+
 __all__ = ["Clock", "SystemClock", "micro_time", "rfc3339", "wall_nanoseconds"]
 
 
 class Clock(Protocol):
     """Time, as far as the live room needs it."""
+
+    @property
+    def chance(self) -> np.random.Generator:
+        """What spreads waits, so that many watches and many processes do not come back at once."""
 
     def now(self) -> float:
         """Seconds since the epoch; may be set back."""
@@ -30,6 +37,9 @@ class Clock(Protocol):
 
 class SystemClock:
     """The machine's own."""
+
+    def __init__(self) -> None:
+        self.chance = np.random.default_rng()
 
     def now(self) -> float:
         """Seconds since the epoch."""

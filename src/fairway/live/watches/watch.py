@@ -15,7 +15,6 @@ from contextlib import aclosing
 from typing import Any, Generic, TypeVar
 
 import msgspec
-import numpy as np
 
 from fairway.cluster import Event, Verb
 from fairway.live.api.clock import Clock
@@ -103,7 +102,6 @@ class Reflector:
         self._version = ""  # "": a list is needed
         self._number = UNKNOWN
         self._delay = FIRST_DELAY
-        self._chance = np.random.default_rng()  # so that many watches, and many processes, do not come back at once
 
     async def run(self) -> None:
         """List and watch until cancelled."""
@@ -132,7 +130,7 @@ class Reflector:
             except _WatchError as error:
                 logger.info("watch of %s: %s", self.watched.path, error)
             if wait is None:
-                wait = self._delay * self._chance.uniform(0.8, 1.2)
+                wait = self._delay * self._clock.chance.uniform(0.8, 1.2)
                 self._delay = min(self._delay * 2, LONGEST_DELAY)
             await self._clock.sleep(wait)
 
@@ -205,7 +203,7 @@ class Reflector:
         query: dict[str, Any] = {
             "watch": "true",
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": int(self._chance.integers(300, 600)),
+            "timeoutSeconds": int(self._clock.chance.integers(300, 600)),
         } | self._selector()
         listing: dict[str, ApiObject] | None = None
         if self._version:
