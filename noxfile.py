@@ -12,7 +12,7 @@ import nox
 
 from tests.pythons import Interpreter, edges, find_pythons, python_folders
 
-QUICK = ("--ignore", "tests/kube", "-m", "not slow")
+QUICK = ("--ignore", "tests/kube", "-m", "not slow", "--hypothesis-profile", "few")
 PYTHONS = find_pythons(python_folders())
 
 nox.options.tags = ["pythons"]
