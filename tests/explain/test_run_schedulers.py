@@ -13,7 +13,7 @@ import pytest
 import fairway
 from fairway.explain.run_schedulers import merged_configuration, plugin_notes, run_schedulers, scheduler_of
 from fairway.model import UserError
-from fairway.record import RecordError, Run
+from fairway.record import RecordError, Run, RunWriter
 from fairway.scenario.scenario import decode_scenario
 from fairway.scenario.simulate import simulate
 from tests.explain.run_files import LATE, busy_run
@@ -108,6 +108,14 @@ def test_a_run_that_does_not_say_is_of_an_older_schema(run_file: Path) -> None:
             run_schedulers(run)
     with fairway.open_run(run_file) as run, pytest.raises(RecordError, match=words):
         run.why("pod-p-1")
+
+
+def test_a_run_made_of_what_others_told_is_not_called_old(tmp_path: Path) -> None:
+    with RunWriter(tmp_path / "told", scenario={"metadata": {"name": "log"}}, seed=0, origin="live") as writer:
+        writer.close(1.0)
+    with Run.open(tmp_path / "told") as run, pytest.raises(UserError, match="what others told") as told:
+        run_schedulers(run)
+    assert "older schema" not in str(told.value)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from fairway.model import UserError
 from fairway.plugins.registry import REGISTRY
 from fairway.record import Run
 from fairway.record.schedulers import RecordedScheduler
+from fairway.record.schema import SCHEMA_VERSION
 
 __all__ = ["RunScheduler", "merged_configuration", "plugin_notes", "run_schedulers", "scheduler_of"]
 
@@ -37,12 +38,7 @@ def run_schedulers(run: Run) -> list[RunScheduler]:
     """All schedulers of the run; `UserError` if it does not say who they are, `ConfigError` if they can not be made."""
     recorded = run.schedulers
     if not recorded:
-        version, writer = run.meta["schema_version"], run.meta.get("fairway_version", "?")
-        raise UserError(
-            f"{run.path} does not say how its schedulers were configured: it is a run of an older schema "
-            f"(version {version}), written by Fairway {writer}",
-            "record or simulate it anew",
-        )
+        raise _unknown(run)
     FOLDERS.offer(str(run.path))
     schedulers = []
     for scheduler in recorded:
@@ -50,6 +46,20 @@ def run_schedulers(run: Run) -> list[RunScheduler]:
         configuration = decode_configuration(scheduler.config, source, REGISTRY)
         schedulers.append(RunScheduler(scheduler, configuration))
     return schedulers
+
+
+def _unknown(run: Run) -> UserError:
+    """Why a run says nothing of its schedulers: it is too old, or nobody who made it could know."""
+    what = f"{run.path} does not say how its schedulers were configured"
+    version = run.meta["schema_version"]
+    if version < SCHEMA_VERSION:
+        writer = run.meta.get("fairway_version", "?")
+        why = f"it is a run of an older schema (version {version}), written by Fairway {writer}"
+        return UserError(f"{what}: {why}", "record or simulate it anew")
+    return UserError(
+        f"{what}: it was made of what others told, who do not tell that",
+        "fairway status --run and fairway export show what is in it",
+    )
 
 
 def scheduler_of(schedulers: Sequence[RunScheduler], scheduler_name: str) -> RunScheduler | None:
