@@ -14,7 +14,7 @@ from fairway.cluster import Action, Change, ClusterEvent, Resource
 from fairway.model import Node, Pod, decode_object
 from fairway.model.selector import Requirement, Selector
 from fairway.plugin import Plugin
-from fairway.plugins.compiled_parts import CompiledParts
+from fairway.plugins.compiled_parts import FEWEST_TO_SWEEP, CompiledParts
 from fairway.plugins.inter_pod_affinity import InterPodAffinity
 from fairway.plugins.node_affinity import NodeAffinity
 from fairway.plugins.pod_topology_spread import Conditions, PodTopologySpread
@@ -73,6 +73,22 @@ def test_the_longest_unused_go_when_all_say_too_much() -> None:
     compiled(one, None)
     assert (len(compiled), asked[-1]) == (1, "one")
     assert 1000 <= compiled.num_bytes < 1100
+
+
+def test_parts_that_nobody_else_holds_are_swept_out() -> None:
+    compiled: CompiledParts[list[int], None, int] = CompiledParts(lambda part, _: part[0])
+    held = [[number] for number in range(300)]
+    for part in held:
+        compiled(part, None)
+    most = 0
+    for number in range(10_000):
+        compiled([number], None)
+        most = max(most, len(compiled))
+    assert most <= 2 * len(held) + FEWEST_TO_SWEEP
+    begun = len(compiled)
+    assert [compiled(part, None) for part in held] == list(range(300))
+    assert len(compiled) == begun  # none of those that are held was forgotten
+    assert compiled.num_bytes < 10 * len(compiled)
 
 
 def worst(kind: str) -> Pod:

@@ -129,7 +129,7 @@ def _divide_away(nanos: int, unit: int) -> int:
     return min(max(amount, MIN_INT64), MAX_INT64)
 
 
-@lru_cache(maxsize=65536, typed=True)
+@lru_cache(maxsize=8192, typed=True)
 def parse_quantity(text: str | float) -> Quantity:
     """Read an amount; numbers are read as they print. `ValueError` says what is wrong with anything else."""
     if isinstance(text, bool):

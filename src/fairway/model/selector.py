@@ -201,8 +201,8 @@ def check_requirement(key: str, operator: str, values: tuple[str, ...], allowed:
 
 
 Line = tuple[str, str, tuple[str, ...]]
-MOST_WORDS = 131_072
-"""How many keys and values all compiled selectors that are remembered may have: some 50 MB at most."""
+MOST_WORDS = 32_768
+"""How many keys and values all compiled selectors that are remembered may have: some 12 MB at most."""
 
 
 def _compile(lines: tuple[Line, ...]) -> Selector:
