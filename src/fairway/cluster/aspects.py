@@ -21,6 +21,7 @@ class Aspect(enum.IntFlag):
     STORAGE = enum.auto()  # volumes, claims, classes, CSI objects
     WORKLOADS = enum.auto()  # services and controllers
     NAMESPACES = enum.auto()  # namespaces and their labels
+    DATA = enum.auto()  # datasets, and where copies of them are
     TIME = enum.auto()  # what time it is, in the steps that plugins declare
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from fairway.cluster.aspects import Aspect, Versions
 from fairway.cluster.changes import is_heartbeat, node_changes, pod_changes
 from fairway.cluster.clock import ClusterClock
+from fairway.cluster.datasets import DATASET_KINDS, Datasets
 from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
 from fairway.cluster.gpus.fragmentation import Fragmentation
 from fairway.cluster.gpus.typical_pods import Shape, TypicalPods
@@ -53,6 +54,7 @@ class Cluster(Occupancy):
         self.clock = ClusterClock(self.versions)
         self.workloads = Workloads(self.versions)
         self.storage = Storage(self)
+        self.datasets = Datasets(self.versions)
         self._known_classes = KnownClasses(self._annotations)
         self._keeps_apart = False  # has any pod ever had a class of its own?
         self.nominations = Nominations()
@@ -159,6 +161,8 @@ class Cluster(Occupancy):
                 return self.storage.apply(verb, item)
             case _ if isinstance(item, WORKLOAD_KINDS):
                 return self.workloads.apply(item, gone)
+            case _ if isinstance(item, DATASET_KINDS):
+                return self.datasets.apply(item, gone)
             case Deployment() | DaemonSet() | Job() | CronJob():  # their pods matter, they themselves do not
                 return []
         raise TypeError(f"a cluster has no use for a {type(item).__name__}")

@@ -65,6 +65,8 @@ class Resource(enum.Enum):
     CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
     VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
     RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
+    DATASET = "datashim.io/Dataset"  # of either group
+    DATASET_INTERNAL = "datashim.io/DatasetInternal"
     NAMESPACE = "Namespace"
     TIME = "Time"  # no object: a step is over that plugins see the clock move in
     OTHER = "Other"  # kinds no default plugin waits for: services, budgets, priority classes

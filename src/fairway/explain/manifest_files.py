@@ -39,6 +39,7 @@ from fairway.model import (
     UserError,
     compile_selector,
     dns_subdomain_problem,
+    kind_title,
     object_name,
     skipped_notes,
 )
@@ -154,7 +155,7 @@ def _once(loaded: Sequence[Loaded], asked: Sequence[Asked]) -> list[Loaded]:
     result = []
     for one in loaded:
         thing = one.object
-        key = (thing.kind, thing.metadata.namespace, thing.metadata.name)
+        key = (kind_title(thing.api_version, thing.kind), thing.metadata.namespace, thing.metadata.name)
         if seen.get(key) != thing and wanted.get(object_name(thing)) != thing:
             result.append(one)
         seen[key] = thing

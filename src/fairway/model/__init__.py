@@ -21,10 +21,12 @@ from fairway.model.codec import (
     convert,
     encode_json,
     json_decoder,
+    kind_title,
     object_name,
     to_builtins,
 )
 from fairway.model.controllers import CronJob, DaemonSet, Deployment, Job
+from fairway.model.dataset import Dataset, DatasetInternal
 from fairway.model.decode import (
     Loaded,
     Skipped,
@@ -209,6 +211,8 @@ __all__ = [
     "ContainerStatus",
     "CronJob",
     "DaemonSet",
+    "Dataset",
+    "DatasetInternal",
     "DecodeError",
     "Deployment",
     "EphemeralVolumeSource",
@@ -305,6 +309,7 @@ __all__ = [
     "integer_label",
     "is_scalar_resource",
     "json_decoder",
+    "kind_title",
     "label_key_problem",
     "label_value_problem",
     "load_json",

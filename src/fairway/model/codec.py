@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairway.model.controllers import CronJob, DaemonSet, Deployment, Job
+from fairway.model.dataset import DATA_GROUPS, Dataset, DatasetInternal
 from fairway.model.duration import Duration
 from fairway.model.node import Node
 from fairway.model.pod import Pod
@@ -35,7 +36,16 @@ from fairway.model.workload import (
     StatefulSet,
 )
 
-__all__ = ["KINDS", "ApiObject", "convert", "encode_json", "json_decoder", "object_name", "to_builtins"]
+__all__ = [
+    "KINDS",
+    "ApiObject",
+    "convert",
+    "encode_json",
+    "json_decoder",
+    "kind_title",
+    "object_name",
+    "to_builtins",
+]
 
 ApiObject = (
     Pod
@@ -58,6 +68,8 @@ ApiObject = (
     | CSIDriver
     | CSIStorageCapacity
     | VolumeAttachment
+    | Dataset
+    | DatasetInternal
 )
 """Any object Fairway reads."""
 
@@ -82,8 +94,10 @@ KINDS: dict[tuple[str, str], type[ApiObject]] = {
     ("storage.k8s.io/v1", "CSIDriver"): CSIDriver,
     ("storage.k8s.io/v1", "CSIStorageCapacity"): CSIStorageCapacity,
     ("storage.k8s.io/v1", "VolumeAttachment"): VolumeAttachment,
+    **{(f"{group}/v1alpha1", "Dataset"): Dataset for group in DATA_GROUPS},
+    **{(f"{group}/v1alpha1", "DatasetInternal"): DatasetInternal for group in DATA_GROUPS},
 }
-"""apiVersion and kind to type."""
+"""apiVersion and kind to type; a type may be of several groups."""
 
 T = TypeVar("T")
 
@@ -132,8 +146,14 @@ def to_builtins(value: Any) -> Any:
     return msgspec.json.decode(encode_json(value))
 
 
+def kind_title(api_version: str, kind: str) -> str:
+    """Under what names are told apart: the kind, with its group where a newer group has it: `Dataset.old.group`."""
+    group = api_version.partition("/")[0]
+    return f"{kind}.{group}" if group in DATA_GROUPS[1:] else kind
+
+
 def object_name(thing: ApiObject) -> str:
     """How messages name an object: `Pod default/web-0`, `Node n1`."""
-    meta = thing.metadata
+    meta, kind = thing.metadata, kind_title(thing.api_version, thing.kind)
     name = meta.name or f"{meta.generate_name}?"
-    return f"{thing.kind} {meta.namespace}/{name}" if meta.namespace else f"{thing.kind} {name}"
+    return f"{kind} {meta.namespace}/{name}" if meta.namespace else f"{kind} {name}"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from fairway.model.codec import ApiObject, object_name
 from fairway.model.controllers import CronJob, DaemonSet, Deployment, Job
+from fairway.model.dataset import Dataset, DatasetInternal
 from fairway.model.decode import Loaded
 from fairway.model.default_controllers import default_controller
 from fairway.model.default_pod import default_pod, replaced, rounded
@@ -50,6 +51,8 @@ NAMESPACED = (
     PodDisruptionBudget,
     PersistentVolumeClaim,
     CSIStorageCapacity,
+    Dataset,
+    DatasetInternal,
 )
 
 IS_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")

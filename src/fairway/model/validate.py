@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from fairway.model.codec import ApiObject, object_name
+from fairway.model.codec import ApiObject, kind_title, object_name
 from fairway.model.controllers import CronJob, DaemonSet, Deployment, Job
 from fairway.model.decode import Loaded
 from fairway.model.default import NAMESPACED
@@ -67,7 +67,7 @@ def check_duplicates(loaded: Iterable[Loaded]) -> list[DecodeError]:
     problems = []
     for one in loaded:
         meta = one.object.metadata
-        key = (one.object.kind, meta.namespace, meta.name)
+        key = (kind_title(one.object.api_version, one.object.kind), meta.namespace, meta.name)
         if key in first:
             problem = f"is there twice; first in {first[key]}"
             problems.append(

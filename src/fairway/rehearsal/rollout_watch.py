@@ -12,12 +12,12 @@ from typing import Any, Final
 from fairway.cluster import Event, Verb
 from fairway.explain.workloads.rollout import Rollout
 from fairway.model import Deployment, Pod
-from fairway.model.codec import KINDS
+from fairway.model.codec import KINDS, kind_title
 from fairway.sim.simulation import Simulation
 
 __all__ = ["RolloutStep", "RolloutWatch"]
 
-LEFT: Final = tuple(sorted({kind for _, kind in KINDS} - {"Deployment", "DaemonSet", "Job", "CronJob"}))
+LEFT: Final = tuple(sorted({kind_title(*one) for one in KINDS} - {"Deployment", "DaemonSet", "Job", "CronJob"}))
 """Kinds that a scheduler looks at."""
 
 

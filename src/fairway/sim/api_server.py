@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from fairway.cluster import Event, Verb
-from fairway.model import Pod, PodCondition
+from fairway.model import Pod, PodCondition, kind_title
 from fairway.model.disruption import with_condition
 from fairway.model.meta import EPOCH
 from fairway.sim.timeline import Timeline
@@ -37,7 +37,7 @@ class ConflictError(ApiError):
 
 
 class ApiServer:
-    """Objects by kind, namespace and name; pods by uid as well."""
+    """Objects by kind (`kind_title`), namespace and name; pods by uid as well."""
 
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
@@ -95,7 +95,7 @@ class ApiServer:
         """A new object; it gets a uid, a version and a date of birth if it has none."""
         meta = item.metadata
         key = (meta.namespace, meta.name)
-        if key in self._objects[item.kind]:
+        if key in self._objects[_shelf(item)]:
             raise ConflictError(f"{item.kind} {'/'.join(part for part in key if part)} exists already")
         self._made += 1
         meta = msgspec.structs.replace(
@@ -113,7 +113,7 @@ class ApiServer:
         """Replace an object by a newer version of itself."""
         meta = item.metadata
         key = (meta.namespace, meta.name)
-        if key not in self._objects[item.kind]:
+        if key not in self._objects[_shelf(item)]:
             raise NotFoundError(f"{item.kind} {meta.namespace}/{meta.name} is gone")
         meta = msgspec.structs.replace(meta, resource_version=self._next_version())
         item = msgspec.structs.replace(item, metadata=meta)
@@ -123,7 +123,7 @@ class ApiServer:
 
     def remove(self, item: Any, condition: PodCondition | None = None) -> None:
         """The object is gone at once. For pods on nodes, ask with `delete` first, or say in a condition why not."""
-        found = self._objects[item.kind].pop((item.metadata.namespace, item.metadata.name), None)
+        found = self._objects[_shelf(item)].pop((item.metadata.namespace, item.metadata.name), None)
         if found is None:
             return
         if isinstance(found, Pod):
@@ -161,10 +161,14 @@ class ApiServer:
         return bound
 
     def _put(self, item: Any, key: tuple[str, str]) -> None:
-        self._objects[item.kind][key] = item
+        self._objects[_shelf(item)][key] = item
         if isinstance(item, Pod):
             self._pods[item.metadata.uid] = item
 
     def _next_version(self) -> str:
         self._version += 1
         return str(self._version)
+
+
+def _shelf(item: Any) -> str:
+    return kind_title(item.api_version, item.kind)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from fairway.model import KINDS
+from fairway.model import KINDS, kind_title
 from fairway.model.codec import convert, to_builtins
 from fairway.model.writes import Create, Patch, Write, merged, plural
 from fairway.sim.api_server import ApiError, ApiServer, ConflictError, NotFoundError
@@ -26,7 +26,7 @@ def carry_out(api: ApiServer, write: Write) -> int:
         raise ApiError(f"the simulated cluster has no {write.kind or 'kind'} of {write.api_version}")
     if isinstance(write, Create):
         return _version(api.create(_object(write.manifest, kind, write)))
-    current = api.find(write.kind, write.namespace, write.name)
+    current = api.find(kind_title(write.api_version, write.kind), write.namespace, write.name)
     if current is None:
         raise NotFoundError(f'{plural(write.kind)} "{write.name}" not found')
     _check(write, current)

@@ -8,6 +8,7 @@ def test_my_plugin_keeps_its_word():
 
 from fairway.testing.builders import cluster, node, pod
 from fairway.testing.clock import FakeClock
+from fairway.testing.data_builders import dataset, dataset_internal
 from fairway.testing.notation import near
 from fairway.testing.plugin_check import check_plugin
 from fairway.testing.quality_check import QualityReport, check_quality
@@ -22,6 +23,8 @@ __all__ = [
     "check_quality",
     "claim",
     "cluster",
+    "dataset",
+    "dataset_internal",
     "near",
     "node",
     "pod",

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 
 from fairway.model import ApiObject, Node, ObjectMeta, Pod, PodSpec
+from fairway.model.dataset import NODE_LOAD, SIZE
 from fairway.model.device_need import GPU_COUNT, GPU_INDEX, GPU_MILLI, GPU_MODEL
 from fairway.model.node import AttachedVolume, NodeCondition, NodeSpec, NodeStatus, NodeSystemInfo
 from fairway.model.storage import CSINodeDriver, StorageClass
@@ -28,6 +29,8 @@ KEPT_ANNOTATIONS: Final = frozenset(
         GPU_INDEX,
         GPU_MILLI,
         GPU_MODEL,
+        NODE_LOAD,
+        SIZE,
         "batch.kubernetes.io/job-completion-index",
         "controller.kubernetes.io/pod-deletion-cost",
         "pv.kubernetes.io/bind-completed",

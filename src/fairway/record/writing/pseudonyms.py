@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from fairway.model import ObjectMeta
 from fairway.model.affinity import NodeSelectorRequirement
+from fairway.model.dataset import NODE_DATA, DataPlacement, DataState
 from fairway.model.device_need import GPU_MODEL
 from fairway.model.meta import LabelSelector, LabelSelectorRequirement
 from fairway.model.node import ContainerImage, Taint
@@ -50,8 +51,10 @@ PLAIN_KEYS: Final = frozenset(("kubernetes.io/arch", "kubernetes.io/os", GPU_MOD
 """Labels whose values stay too."""
 WILDCARDS: Final = frozenset(("", "0.0.0.0", "::", "127.0.0.1", "::1"))
 PLAIN_VALUE: Final = re.compile(r"[+-]?[0-9]{1,18}|true|false|")
-NAMING_ANNOTATIONS: Final = ("user", "selected-node", "storage-class", "queue", "gang", "account", "partition")
+NAMING_ANNOTATIONS: Final = ("user", "selected-node", "storage-class", "queue", "gang", "account", "partition", "data")
 TAINT: Final = re.compile(r"\{([^{}:]*): ?([^{}]*)\}")
+DATASET_LABEL: Final = re.compile(r"dataset\.[^./]*\.(id|useas)")
+"""Labels by which a pod names a dataset; the value of the first kind is its name."""
 QUOTED: Final = re.compile(r'"([^"]*)"')
 
 
@@ -81,12 +84,19 @@ class Pseudonyms:
 
     def label_key(self, key: str) -> str:
         """A label's or taint's key: well-known ones stay."""
+        if key.startswith(NODE_DATA):
+            return NODE_DATA + self.name(key.removeprefix(NODE_DATA))
+        if DATASET_LABEL.fullmatch(key):
+            return key
         domain, slash, _ = key.partition("/")
         return key if slash and KNOWN_DOMAINS.fullmatch(domain) else self.name(key)
 
     def label_value(self, key: str, value: str) -> str:
         """A label's or taint's value: numbers stay, and what names no one."""
-        return value if key in PLAIN_KEYS or PLAIN_VALUE.fullmatch(value) else self.name(value)
+        if dataset := DATASET_LABEL.fullmatch(key):
+            return self.name(value) if dataset[1] == "id" else value
+        stays = key in PLAIN_KEYS or key.startswith(NODE_DATA) or PLAIN_VALUE.fullmatch(value)
+        return value if stays else self.name(value)
 
     def image(self, text: str) -> str:
         """An image, under the name that a node would list it by."""
@@ -109,7 +119,7 @@ class Pseudonyms:
     def annotations(self, annotations: dict[str, str]) -> dict[str, str]:
         """Those that decide something; names in them are replaced."""
         return {
-            key: self.name(value) if key.rpartition("/")[2] in NAMING_ANNOTATIONS else value
+            key: ",".join(map(self.name, value.split(","))) if key.rpartition("/")[2] in NAMING_ANNOTATIONS else value
             for key, value in kept_annotations(annotations).items()
             if not key.startswith(OWN_ANNOTATIONS) or key.rpartition("/")[2] in NAMING_ANNOTATIONS or len(value) < 20
         }
@@ -135,7 +145,9 @@ class Pseudonyms:
             case PodDisruptionBudgetStatus():
                 names = {self.name(name): time for name, time in part.disrupted_pods.items()}
                 return replace(part, **self._fields(part), disrupted_pods=names)
-            case Taint() | Toleration():
+            case DataState():
+                return DataState(status=part.status)  # what is said about it may quote anything
+            case Taint() | Toleration() | DataPlacement():
                 return replace(part, key=self.label_key(part.key), value=self.label_value(part.key, part.value))
             case LabelSelectorRequirement() | NodeSelectorRequirement() | TopologySelectorLabelRequirement():
                 key = part.key if part.key == "metadata.name" else self.label_key(part.key)

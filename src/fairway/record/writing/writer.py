@@ -17,7 +17,7 @@ from typing import Any
 
 from fairway import __version__
 from fairway.cycle import Decision, Outcome, Spent
-from fairway.model import ApiObject, Node, Pod, encode_json
+from fairway.model import ApiObject, Node, Pod, encode_json, kind_title
 from fairway.queue import Place
 from fairway.record.errors import RecordError
 from fairway.record.options import RecordOptions
@@ -311,10 +311,8 @@ class RunWriter(RowWriter):
 
     def _object(self, t: float, thing: ApiObject, verb: ObjectVerb) -> None:
         if self.options.objects:
-            meta = thing.metadata
-            self._append(
-                "objects", (t, verb.value, thing.kind, meta.namespace, meta.name, encode_json(kept(thing)).decode())
-            )
+            meta, kind = thing.metadata, kind_title(thing.api_version, thing.kind)
+            self._append("objects", (t, verb.value, kind, meta.namespace, meta.name, encode_json(kept(thing)).decode()))
 
     def event(self, t: float, kind: str, subject: str, reason: str, message: str) -> None:
         """People were told something."""
