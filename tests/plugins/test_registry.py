@@ -30,7 +30,7 @@ GPU_PLUGINS = ["GpuShare", "FGD", "BestFit", "DotProduct", "PWR", "GpuPacking", 
 
 
 def test_every_default_plugin_is_there_and_ours() -> None:
-    assert set(REGISTRY) == {*DEFAULT_PLUGINS, "RandomScore", *GPU_PLUGINS}
+    assert set(REGISTRY) == {*DEFAULT_PLUGINS, "RandomScore", "DataLocality", *GPU_PLUGINS}
 
 
 @pytest.mark.parametrize("point", POINTS)

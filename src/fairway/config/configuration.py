@@ -24,6 +24,7 @@ from fairway.config.config_file import (
     Sampling,
 )
 from fairway.config.fields import ConfigError, Problem, decode_fields, kind_problems, shown
+from fairway.config.other_names import with_own_names
 from fairway.config.plugin_args import decode_args
 from fairway.config.plugin_entry import PluginEntry, PluginNotFoundError, Registry, resolve
 from fairway.config.plugin_sets import absence, select_plugins
@@ -189,7 +190,7 @@ def _profiles(
 ) -> tuple[ProfileConfig, ...]:
     written = file.profiles or (KubeSchedulerProfile(),)
     profiles: list[ProfileConfig] = []
-    for index, profile in enumerate(written):
+    for index, profile in enumerate(map(with_own_names, written)):
         path = f"profiles[{index}]"
         name = profile.scheduler_name
         if name is None and len(written) == 1:

@@ -84,7 +84,8 @@ class Diagnosis:
     @property
     def pending_plugins(self) -> frozenset[str]:
         """Those who will say themselves when to try again."""
-        return frozenset(plugin for plugin, refusal in self.given if refusal.code is Code.PENDING)
+        refusals = self.given if self.pre_filter is None else [*self.given, self.pre_filter]
+        return frozenset(plugin for plugin, refusal in refusals if refusal.code is Code.PENDING)
 
     def reason_counts(self) -> Counter[str]:
         """How many nodes were refused for each reason; a node may have several."""

@@ -12,6 +12,7 @@ from typing import Final
 from fairway.config.plugin_entry import Registry, plugin_entry
 from fairway.plugin import Plugin
 from fairway.plugins.best_fit import BestFit
+from fairway.plugins.data_locality import DataLocality
 from fairway.plugins.default_binder import DefaultBinder
 from fairway.plugins.default_preemption import DefaultPreemption
 from fairway.plugins.dot_product import DotProduct
@@ -73,6 +74,7 @@ PLUGINS: Final[Mapping[str, type[Plugin]]] = {
         GpuPacking,
         GpuClustering,
         Random,
+        DataLocality,
     )
 }
 
