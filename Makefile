@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser pythons check bench bench-reference bench-live bench-stream bench-worst soak chaos fuzz reference e2e lock protos sbom image format clean
+.PHONY: help demo test browser pythons check bench bench-reference bench-live bench-stream bench-data bench-worst soak chaos fuzz reference e2e lock protos sbom image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ bench-live: $(STAMP) ## pods bound a second beside kube-scheduler, on a real API
 
 bench-stream: $(STAMP) ## what it costs a scheduler to be followed: decisions a second with and without readers
 	$(BIN)/python benchmarks/stream.py
+
+bench-data: $(STAMP) ## what it costs to put pods near their data: decisions a second with DataLocality and without
+	$(BIN)/python benchmarks/data.py
 
 bench-worst: $(STAMP) ## the worst pods an API server accepts, beside kube-scheduler: memory, and who has to wait
 	$(BIN)/python benchmarks/worst_pods.py

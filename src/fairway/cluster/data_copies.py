@@ -98,11 +98,10 @@ def _placed(
     for placement in placements:
         by_key[placement.key][placement.value] = None
     for key, values in by_key.items():
-        numbers = ground.numbers_of(key, values) if key else dict.fromkeys(values, -1)
-        ids = ground.ids(key) if key else np.full(len(mask), -1, np.int64)
-        there = np.isin(ids, [number for number in numbers.values() if number >= 0])
-        mask |= there & ground.ready
-        ready = set(ids[there & ground.ready].tolist())
+        numbers = ground.numbers_of(key, values)
+        there = ground.mask_of(key, np.fromiter(numbers.values(), np.int64)) & ground.ready
+        mask |= there
+        ready = set(ground.ids(key)[there].tolist())
         for value, number in numbers.items():
             if number < 0:
                 stale[StaleCopy(f"{key}={value}", "no such node")] = None

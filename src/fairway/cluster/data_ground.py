@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.nodes import CPU, MEMORY
+from fairway.cluster.nodes import MEMORY
 from fairway.model import Node
 from fairway.model.dataset import NODE_LOAD
 
@@ -38,6 +38,7 @@ class DataGround:
         self._ids: dict[str, NDArray[np.int64]] = {}
         self.version = 0
         self.ready: NDArray[np.bool_] = np.zeros(0, bool)  # (num_rows,)
+        self._room: NDArray[np.int64] | None = None
         self._told_load: NDArray[np.float64] = np.zeros(0)  # (num_rows,): what annotations say
 
     def refresh(self) -> int:
@@ -61,6 +62,7 @@ class DataGround:
             self._labels[row], self.ready[row] = labels, is_ready
             self._told_load[row] = 0.0 if node is None else _told_load(node)
         self._position = self._journal.end
+        self._room = None
         return self.version
 
     def _changed(self) -> None:
@@ -92,18 +94,30 @@ class DataGround:
             numbers[value] = number
         return numbers
 
+    def mask_of(self, key: str, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:  # (num_rows,)
+        """The rows whose number in `ids` is one of these, but -1."""
+        ids = self.ids(key)
+        table = np.zeros(int(ids.max(initial=-1)) + 2, bool)
+        table[numbers] = True
+        table[-1] = False  # where -1 looks
+        return table.take(ids)
+
     def rows_with(self, key: str, value: str) -> NDArray[np.intp]:
         """The rows whose node has that label."""
         number = self.numbers_of(key, (value,))[value]
         return np.flatnonzero(self.ids(key) == number) if number >= 0 else np.empty(0, np.intp)
 
     def load(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Of these rows, the larger of the shares of CPU and memory that pods have asked for; 0 to 1."""
-        has, taken = self._nodes.allocatable.T, self._nodes.requested.T
-        of_cpu = taken[CPU].take(rows) / np.maximum(has[CPU].take(rows), ONE)
-        of_memory = taken[MEMORY].take(rows) / np.maximum(has[MEMORY].take(rows), ONE)
-        shares: NDArray[np.float64] = np.minimum(np.maximum(of_cpu, of_memory), FULL)
-        return shares
+        """Of these rows, the larger of the shares of CPU and memory (the first columns) that pods asked for; 0 to 1."""
+        shares = self._nodes.requested.T[: MEMORY + 1].take(rows, 1) / self._capacity().take(rows, 1)
+        load: NDArray[np.float64] = np.minimum(shares.max(axis=0), FULL)
+        return load
+
+    def _capacity(self) -> NDArray[np.int64]:  # (2, num_rows)
+        """CPU and memory of each row, at least one of each."""
+        if self._room is None:
+            self._room = np.maximum(self._nodes.allocatable.T[: MEMORY + 1, : len(self.ready)], ONE)
+        return self._room
 
     def told_load(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """The same as annotations of the nodes tell it; 0 where they do not."""

@@ -56,24 +56,48 @@ class Rungs:
 
 
 class Reach:
-    """The copies of one dataset, and what each is worth where."""
+    """The copies of some datasets, and what each is worth where."""
 
-    __slots__ = ("_points", "_starts", "alone", "rows")
+    __slots__ = ("_firsts", "_points", "_present", "_starts", "alone", "dataset_of", "num_groups", "rows")
 
-    def __init__(self, rungs: Rungs, rows: NDArray[np.intp]) -> None:
+    def __init__(self, rungs: Rungs, copies: Sequence[NDArray[np.intp]]) -> None:
+        """`copies` are the rows of each dataset's copies."""
+        numbers = np.repeat(np.arange(len(copies)), [len(rows) for rows in copies])
+        rows = np.concatenate(copies)
         groups = rungs.group_of.take(rows)
-        order = groups.argsort(kind="stable")
-        self.rows = rows.take(order)  # (num_copies,): those of one group stand together
-        groups = groups.take(order)
-        is_first = np.ones(len(groups), bool)
-        is_first[1:] = groups[1:] != groups[:-1]
-        self._starts = np.flatnonzero(is_first)
-        self._points = rungs.points_for(groups[is_first])  # (num_groups_with_copies, num_groups)
+        order = np.lexsort((groups, numbers))
+        self.rows = rows.take(order)  # (num_copies,): by dataset, those of one group together
+        self.dataset_of = numbers.take(order)  # (num_copies,)
         self.alone = rungs.alone.take(self.rows)  # (num_copies,): points on the very row of the copy
+        self.num_groups = rungs.num_groups
+        groups = groups.take(order)
+        self._starts = _changes(self.dataset_of * rungs.num_groups + groups)  # (num_parts,): copies of one group
+        self._points = rungs.points_for(groups.take(self._starts))  # (num_parts, num_groups)
+        datasets = self.dataset_of.take(self._starts)
+        self._firsts = _changes(datasets)  # into the parts, one for each dataset that has copies
+        present = datasets.take(self._firsts)
+        self._present = None if len(present) == len(copies) else (present, len(copies))
 
-    def of_groups(self, worth: NDArray[np.float64]) -> NDArray[np.float64]:  # (num_groups,)
-        """The points of each group for the best copy; `worth` is how much of its points each copy keeps, 0 to 1."""
+    def of_groups(self, worth: NDArray[np.float64]) -> NDArray[np.float64]:  # (num_datasets, num_groups)
+        """The points of each group for each dataset's best copy; there is one.
+
+        `worth` (num_copies,) is how much of its points each copy keeps, 0 to 1.
+        """
         if len(self._starts) < len(worth):
             worth = np.maximum.reduceat(worth, self._starts)
-        best: NDArray[np.float64] = (self._points * worth[:, None]).max(axis=0)
+        points = self._points * worth[:, None]
+        if len(self._firsts) < len(points):
+            points = np.maximum.reduceat(points, self._firsts, 0)
+        if self._present is None:
+            return points
+        present, num_datasets = self._present
+        best = np.zeros((num_datasets, self.num_groups))
+        best[present] = points
         return best
+
+
+def _changes(values: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Where runs of equal values begin."""
+    is_first = np.ones(len(values), bool)
+    is_first[1:] = values[1:] != values[:-1]
+    return np.flatnonzero(is_first)

@@ -52,11 +52,12 @@ MOST_DATASETS: Final = 20_000
 class ClassData:
     """What is kept for a pod class."""
 
-    __slots__ = ("moment", "need", "refusal", "use")
+    __slots__ = ("moment", "need", "refusal", "seen", "use")
 
     def __init__(self, need: DataNeed) -> None:
         self.need = need
-        self.moment: tuple[int, ...] = ()
+        self.seen = (-1, -1)  # versions of the nodes and of all data when it was last looked at
+        self.moment: tuple[int, ...] = ()  # versions of the nodes and of its own data
         self.use: DataUse | None = None
         self.refusal: Refusal | None = None
 
@@ -128,8 +129,12 @@ class DataLocality(Plugin):
 
     def _refresh(self, pod: PodClass, kept: ClassData) -> DataUse:
         """What the class's data means now: as before if neither nodes nor its datasets changed."""
+        seen = (self._ground.refresh(), self.cluster.versions.of(Aspect.DATA))
+        if kept.use is not None and kept.seen == seen:
+            return kept.use
+        kept.seen = seen
         versions = [self._version(pod.namespace, name) for name in kept.need.names]
-        moment = (self._ground.refresh(), *versions)
+        moment = (seen[0], *versions)
         if kept.use is None or kept.moment != moment:
             kept.moment = moment
             copies = {

@@ -21,10 +21,12 @@ from fairway.plugins.data_locality_args import DataLocalityArgs
 if TYPE_CHECKING:
     from fairway.cluster import Rows
 
-__all__ = ["DataUse", "rounded"]
+__all__ = ["DataUse"]
 
-HALF: Final = 0.5 + 1e-9
+HALF: Final = np.array(0.5 + 1e-9)
 """Halves are rounded up, and what arithmetic makes of a half is one."""
+
+ONE: Final = np.array(1.0)  # (): see fairway.cycle.answers on why these are arrays
 
 
 class DataUse:
@@ -40,30 +42,28 @@ class DataUse:
     ) -> None:
         self.args = args
         self.ground = ground
-        self.rungs = rungs
         self.copies = copies  # by name, in the order in which the pod names them
-        self.requires = requires
         self.strict = tuple(name for name, one in copies.items() if requires or one.is_local)
         self.near = {name: self._near(copies[name]) for name in self.strict}  # each (num_rows,)
-        sizes = [one.size for one in copies.values()]
-        self.weights = [float(size or 1) for size in sizes] if None not in sizes else [1.0] * len(sizes)
-        self._reaches = [Reach(rungs, one.serving) for one in copies.values()]
-        self._rows = np.concatenate([reach.rows for reach in self._reaches])  # (num_copies,): of all datasets
-        ends = np.cumsum([len(reach.rows) for reach in self._reaches]).tolist()
-        self._slices = [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
+        self.shares = _shares([one.size for one in copies.values()])  # (num_datasets,)
+        self._penalty = np.array(args.load_penalty)
+        self._reach = Reach(rungs, [one.serving for one in copies.values()])
         storage = [self._storage(one) for one in copies.values()]
-        self._special = np.unique(np.concatenate([self._rows, *storage]))  # (num_special,): rows unlike their group
-        self._special_groups = rungs.group_of.take(self._special)
-        self._copy_places = np.searchsorted(self._special, self._rows)  # (num_copies,)
-        self._storage_places = [np.searchsorted(self._special, rows) for rows in storage]
-        self._total = sum(self.weights)
+        special = np.unique(np.concatenate([self._reach.rows, *storage]))
+        self._special = special  # (num_special,): rows that may differ from their group
+        self._group_of = rungs.group_of
+        self._special_groups = rungs.group_of.take(special)
+        self._places = np.searchsorted(special, self._reach.rows)  # (num_copies,): of the copies among those
+        self._factors: NDArray[np.float64] | None = None  # (num_datasets, num_special)
+        if any(map(len, storage)):
+            self._factors = np.ones((len(storage), len(special)))
+            for number, rows in enumerate(storage):
+                self._factors[number, np.searchsorted(special, rows)] = args.gateway_on_storage
 
     def _near(self, copies: DataCopies) -> NDArray[np.bool_]:
         mask = np.zeros(len(self.ground.ready), bool)
         for key in self.args.near_keys:
-            ids = self.ground.ids(key)
-            own = ids.take(copies.serving)
-            mask |= np.isin(ids, own[own >= 0])
+            mask |= self.ground.mask_of(key, self.ground.ids(key).take(copies.serving))
         return mask
 
     def _storage(self, copies: DataCopies) -> NDArray[np.intp]:
@@ -84,45 +84,39 @@ class DataUse:
 
     def scores(self, rows: Rows) -> NDArray[np.int64]:
         """Of these rows, 0 to 100."""
-        groups = np.zeros(self.rungs.num_groups)
-        special = np.zeros(len(self._special))
-        for points, own, weight in self._points():
-            groups += points * weight
-            special += own * weight
-        scores = rounded(groups / self._total).take(self.rungs.group_of)
-        scores[self._special] = rounded(special / self._total)
+        points = self.shares @ self._points()
+        points += HALF
+        found = points.astype(np.int64)  # which cuts off what is behind the point
+        scores = found.take(self._group_of)
+        scores[self._special] = found[self._reach.num_groups :]
         return scores[rows] if isinstance(rows, slice) else scores.take(rows)
 
     def points_on(self, row: int) -> list[float]:
         """Of each dataset, what it gives to that row."""
         place = int(np.searchsorted(self._special, row))
         is_special = place < len(self._special) and self._special.item(place) == row
-        group = self.rungs.group_of.item(row)
-        return [(own.item(place) if is_special else points.item(group)) for points, own, _ in self._points()]
+        column = self._reach.num_groups + place if is_special else self._group_of.item(row)
+        points: list[float] = self._points()[:, column].tolist()
+        return points
 
-    def _points(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64], float]]:
-        """Of each dataset: the points of each group (num_groups,) and of the rows apart (num_special,), its weight."""
-        if self.args.load_penalty and len(self._rows):
-            worth = 1.0 - self.args.load_penalty * self.load(self._rows)
-        else:
-            worth = np.ones(len(self._rows))
-        found = []
-        for reach, part, storage, weight in zip(
-            self._reaches, self._slices, self._storage_places, self.weights, strict=True
-        ):
-            if len(reach.rows):
-                points = reach.of_groups(worth[part])
-                own = points.take(self._special_groups)
-                places = self._copy_places[part]
-                own[places] = np.maximum(own.take(places), reach.alone * worth[part])
-            else:
-                points, own = np.zeros(self.rungs.num_groups), np.zeros(len(self._special))
-            if len(storage):
-                own[storage] *= self.args.gateway_on_storage
-            found.append((points, own, weight))
-        return found
+    def _points(self) -> NDArray[np.float64]:  # (num_datasets, num_groups + num_special)
+        """What each dataset gives to each group, and to the rows that are looked at one by one."""
+        reach = self._reach
+        if not len(reach.rows):
+            return np.zeros((len(self.copies), len(self._special_groups) + reach.num_groups))
+        worth = ONE - self._penalty * self.load(reach.rows)
+        points = reach.of_groups(worth)
+        own = points.take(self._special_groups, 1)
+        at = reach.dataset_of, self._places
+        own[at] = np.maximum(own[at], reach.alone * worth)
+        if self._factors is not None:
+            own *= self._factors
+        return np.concatenate((points, own), 1)
 
 
-def rounded(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Whole numbers, halves up."""
-    return np.floor(points + HALF).astype(np.int64)
+def _shares(sizes: list[int | None]) -> NDArray[np.float64]:
+    """How much each dataset counts: by its size where all have one."""
+    known = [size for size in sizes if size is not None]
+    weights = np.array(known if len(known) == len(sizes) else [1] * len(sizes), np.float64)
+    shares: NDArray[np.float64] = weights / weights.sum()
+    return shares
