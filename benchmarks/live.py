@@ -61,41 +61,54 @@ class Throughput(NamedTuple):
 
 
 class BoundPods:
-    """A watch of bound pods, metadata only: when was each first seen?"""
+    """A watch of bound pods, metadata only: when was each first seen?
+
+    A server ends the watch of a client that is slow to read, as this one is on a busy machine; then it watches anew,
+    beginning with all that are bound by then.
+    """
 
     def __init__(self, control_plane: ControlPlane) -> None:
         self.times: dict[str, float] = {}
+        self._control_plane = control_plane
         self._is_over = False
-        context = ssl.create_default_context(cafile=str(control_plane.ca_file))
-        self._connection = http.client.HTTPSConnection("127.0.0.1", control_plane.port, context=context)
-        query = "watch=true&allowWatchBookmarks=false&fieldSelector=spec.nodeName!%3D"
-        headers = {
-            "Authorization": f"Bearer {control_plane.token()}",
-            "Accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
-        }
-        self._connection.request("GET", f"/api/v1/pods?{query}", headers=headers)
-        self._response = self._connection.getresponse()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._watch()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
         """End the watch."""
         self._is_over = True
         if self._connection.sock:
             self._connection.sock.shutdown(socket.SHUT_RDWR)
+        self._thread.join(10)
+
+    def _watch(self) -> None:
+        context = ssl.create_default_context(cafile=str(self._control_plane.ca_file))
+        self._connection = http.client.HTTPSConnection("127.0.0.1", self._control_plane.port, context=context)
+        query = "watch=true&allowWatchBookmarks=false&fieldSelector=spec.nodeName!%3D"
+        headers = {
+            "Authorization": f"Bearer {self._control_plane.token()}",
+            "Accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+        }
+        self._connection.request("GET", f"/api/v1/pods?{query}", headers=headers)
+        self._response = self._connection.getresponse()
 
     def _read(self) -> None:
-        while line := self._line():
-            now = perf_counter()
-            event = json.loads(line)
-            if event["type"] == "ADDED":
-                self.times.setdefault(event["object"]["metadata"]["name"], now)
+        while not self._is_over:
+            line = self._line()
+            if line:
+                now = perf_counter()
+                event = json.loads(line)
+                if event["type"] == "ADDED":
+                    self.times.setdefault(event["object"]["metadata"]["name"], now)
+            elif not self._is_over:
+                self._connection.close()
+                self._watch()
 
     def _line(self) -> bytes:
         try:
             return self._response.readline()
         except (OSError, ValueError, http.client.HTTPException):
-            if not self._is_over:
-                raise
             return b""
 
 

@@ -14,7 +14,7 @@ from fairway.queue import Place
 from fairway.record.vocabulary import IntervalEnd, PodEnd
 from fairway.stream import told
 from fairway.stream.decoding import decode_event
-from fairway.stream.encoding import CODES, KINDS, OUTCOMES, PLACES, REASONS, VIAS, encode_event
+from fairway.stream.encoding import CODES, FORMS, OUTCOMES, PLACES, REASONS, VIAS, encode_event
 from fairway.stream.told import Event, Told
 from fairway.stream.wire import decisions_pb2 as wire
 
@@ -79,7 +79,7 @@ def test_every_word_of_a_run_has_a_number() -> None:
     assert set(CODES) == {code.value for code in Code}
     assert set(PLACES) == {place.value for place in Place}
     assert set(REASONS) == {*PodEnd, *IntervalEnd}
-    assert set(KINDS) == set(get_args(Told))
+    assert set(FORMS) == set(get_args(Told))
 
 
 @pytest.mark.parametrize("enum", [wire.Kind, wire.Outcome, wire.Via, wire.Code, wire.Place, wire.UnboundReason])

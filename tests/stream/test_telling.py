@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -59,7 +60,7 @@ def test_a_pods_life() -> None:
     recorder.ended(9.0, "a", PodEnd.SUCCEEDED)
     ref = PodRef("default", "a", "a")
     seen, created, move, attempt, bound, started, unbound, ended = told_by(recorder)
-    assert seen._replace(labels={}) == NodeSeen(
+    assert msgspec.structs.replace(seen, labels={}) == NodeSeen(
         "n1", "u1", "Added", True, False, {"cpu": 4000, "memory": 1 << 30, "pods": 10}
     )
     assert created == PodSeen(ref, "Created", SCHEDULER, "Job/j", 7, {"cpu": 2000})
@@ -97,7 +98,7 @@ def test_who_has_to_go_is_told_for_whom() -> None:
     decision = profile([node("n1", cpu=1)], [victim]).decide(pod("important", uid="important", cpu=1, priority=10))
     recorder.decided(1.0, SCHEDULER, 1, decision, 0.1)
     attempt, preempted = told_by(recorder)
-    assert (attempt.nominated_node, attempt.victims) == ("n1", (("default", "victim", "victim"),))
+    assert (attempt.nominated_node, attempt.victims) == ("n1", (PodRef("default", "victim", "victim"),))
     important = PodRef("default", "important", "important")
     assert preempted == Preempted(PodRef("default", "victim", "victim"), "n1", important)
 
@@ -146,7 +147,8 @@ def occupancy_of(events: list[Event]) -> list[tuple[Any, ...]]:
     """Naively: each Bound opens an interval, the next Unbound of the pod closes it; anything else is wrong."""
     opened: dict[str, tuple[float, Bound]] = {}
     rows: list[tuple[Any, ...]] = []
-    for t, what in events:
+    for event in events:
+        t, what = event.time_seconds, event.what
         if isinstance(what, Bound):
             assert what.pod.uid not in opened, "bound twice"
             opened[what.pod.uid] = (t, what)

@@ -23,12 +23,14 @@ class Wire(Protocol):
 def handlers(
     service: str, unary: dict[str, tuple[type[Any], Any]], streaming: dict[str, tuple[type[Any], Any]] | None = None
 ) -> grpc.GenericRpcHandler[Any, Any]:
-    """The methods of a service: by name, the type of the request and the coroutine (or generator) that answers."""
+    """The methods of a service: by name, the type of the request and the coroutine that answers; `streaming` ones
+    answer in bytes, again and again.
+    """
     methods: dict[str, Any] = {}
     for name, (request, answer) in unary.items():
         methods[name] = grpc.unary_unary_rpc_method_handler(answer, request.FromString, _bytes_of)
     for name, (request, answer) in (streaming or {}).items():
-        methods[name] = grpc.unary_stream_rpc_method_handler(answer, request.FromString, _bytes_of)
+        methods[name] = grpc.unary_stream_rpc_method_handler(answer, request.FromString)
     return grpc.method_handlers_generic_handler(service, methods)
 
 

@@ -7,7 +7,9 @@ it, in batches that clients take. `decoding` makes events of them again. Called 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
 
 from fairway.stream.go_time import NANOSECONDS
 from fairway.stream.told import (
@@ -26,31 +28,11 @@ from fairway.stream.told import (
 from fairway.stream.watching import Batch
 from fairway.stream.wire import decisions_pb2 as wire
 
-__all__ = ["CODES", "KINDS", "OUTCOMES", "PLACES", "REASONS", "VIAS", "encode_batches", "encode_event"]
+__all__ = ["CODES", "FORMS", "OUTCOMES", "PLACES", "REASONS", "VIAS", "encode_batches", "encode_event"]
 
 MOST_BATCH_BYTES: Final = 1 << 20
 """Clients take messages of 4 MiB, unless they were told otherwise."""
 
-KINDS: Final[dict[type[Told], int]] = {
-    Attempt: wire.KIND_ATTEMPT,
-    QueueMove: wire.KIND_QUEUE_MOVE,
-    Bound: wire.KIND_BOUND,
-    Unbound: wire.KIND_UNBOUND,
-    PodSeen: wire.KIND_POD_SEEN,
-    NodeSeen: wire.KIND_NODE_SEEN,
-    Preempted: wire.KIND_PREEMPTED,
-    Snapshot: wire.KIND_SNAPSHOT,
-}
-FIELDS: Final[dict[type[Told], str]] = {
-    Attempt: "attempt",
-    QueueMove: "queue_move",
-    Bound: "bound",
-    Unbound: "unbound",
-    PodSeen: "pod",
-    NodeSeen: "node",
-    Preempted: "preempted",
-    Snapshot: "snapshot",
-}
 OUTCOMES: Final = {
     "scheduled": wire.SCHEDULED,
     "unschedulable": wire.UNSCHEDULABLE,
@@ -91,8 +73,9 @@ def encode_event(event: Event, sequence: int, origin: int | None, most_scores: i
         out.time.seconds, out.time.nanos = seconds, rest
     what = event.what
     if isinstance(what, Attempt) and len(what.best) > most_scores:
-        what = what._replace(best=what.best[:most_scores])
-    getattr(out, FIELDS[type(what)]).CopyFrom(_encode(what))
+        what = replace(what, best=what.best[:most_scores])
+    form = FORMS[type(what)]
+    getattr(out, form.field).CopyFrom(form.encode(what))
     return out
 
 
@@ -118,10 +101,6 @@ def encode_batches(batch: Batch, stream_id: str, origin: int | None, most_scores
         out.events.append(message)
     out.resume = batch.resume
     yield out
-
-
-def _encode(what: Any) -> Any:
-    return ENCODERS[type(what)](what)
 
 
 def _pod(ref: PodRef) -> wire.PodRef:
@@ -157,7 +136,10 @@ def _attempt(what: Attempt) -> wire.Attempt:
         victims=[_pod(victim) for victim in what.victims],
         message=what.message,
         cycle_seconds=what.cycle_seconds,
-        plugin_times=[wire.PluginTime(**one._asdict()) for one in what.plugin_times],
+        plugin_times=[
+            wire.PluginTime(plugin=one.plugin, point=one.point, num_calls=one.num_calls, cpu_seconds=one.cpu_seconds)
+            for one in what.plugin_times
+        ],
     )
 
 
@@ -226,13 +208,21 @@ def _snapshot(what: Snapshot) -> wire.Snapshot:
     )
 
 
-ENCODERS: Final[dict[type[Any], Callable[[Any], Any]]] = {
-    Attempt: _attempt,
-    QueueMove: _queue_move,
-    Bound: _bound,
-    Unbound: _unbound,
-    PodSeen: _pod_seen,
-    NodeSeen: _node_seen,
-    Preempted: _preempted,
-    Snapshot: _snapshot,
+class Form(NamedTuple):
+    """What a kind of event is on the wire."""
+
+    kind: wire.Kind
+    field: str
+    encode: Callable[[Any], Any]
+
+
+FORMS: Final[dict[type[Told], Form]] = {
+    Attempt: Form(wire.KIND_ATTEMPT, "attempt", _attempt),
+    QueueMove: Form(wire.KIND_QUEUE_MOVE, "queue_move", _queue_move),
+    Bound: Form(wire.KIND_BOUND, "bound", _bound),
+    Unbound: Form(wire.KIND_UNBOUND, "unbound", _unbound),
+    PodSeen: Form(wire.KIND_POD_SEEN, "pod", _pod_seen),
+    NodeSeen: Form(wire.KIND_NODE_SEEN, "node", _node_seen),
+    Preempted: Form(wire.KIND_PREEMPTED, "preempted", _preempted),
+    Snapshot: Form(wire.KIND_SNAPSHOT, "snapshot", _snapshot),
 }

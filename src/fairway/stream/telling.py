@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from fairway.cycle import Decision, Outcome
 from fairway.model import Node, Pod
@@ -110,7 +111,7 @@ class StreamRecorder(NullRecorder):
         with self._lock:
             seen = self._nodes.pop(name, None)
             if seen is not None:
-                self._tell(t, seen._replace(change=str(why), is_ready=False))
+                self._tell(t, replace(seen, change=str(why), is_ready=False))
 
     def _node(self, t: float, node: Node, change: NodeChange) -> None:
         amounts = {
@@ -183,7 +184,7 @@ class StreamRecorder(NullRecorder):
             before, known.held = known.bound, held
             if before is not None:
                 self._unbind(t, known, IntervalEnd.RESIZED)
-                self._bind(t, known, before._replace(held=held))
+                self._bind(t, known, replace(before, held=held))
             else:
                 self._seen(t, known, str(IntervalEnd.RESIZED))
 
@@ -200,7 +201,7 @@ class StreamRecorder(NullRecorder):
         with self._lock:
             known, bound = self._pods.get(uid), self._lost.pop(uid, None)
             if known is not None and known.bound is None and bound is not None:
-                self._bind(t, known, bound._replace(held=known.held))
+                self._bind(t, known, replace(bound, held=known.held))
 
     def ended(self, t: float, uid: str, reason: PodEnd) -> None:
         """A pod ended; the first end counts."""

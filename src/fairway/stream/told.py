@@ -1,15 +1,19 @@
 """What is told on the stream: plain values, a type for each kind of event, with the fields that `decisions.proto` has.
 
-They are made in the scheduler's loop, where nothing may cost much, and become bytes in another thread (`encoding`).
-Nothing here refers to a pod, a node or an array: an event that waits in the ring holds nothing but itself.
+They are made in the scheduler's loop, where nothing may cost much, and become bytes in another process (`encoder`).
+Nothing here refers to a pod, a node or an array: an event that waits in the ring holds nothing but itself, and the
+garbage collector does not look at it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias, get_args
+
+import msgspec
 
 __all__ = [
+    "KINDS",
     "Attempt",
     "Bound",
     "Event",
@@ -30,7 +34,7 @@ NOTHING: Final[Mapping[str, int]] = {}
 NO_TEXTS: Final[Mapping[str, str]] = {}
 
 
-class PodRef(NamedTuple):
+class PodRef(msgspec.Struct, frozen=True, gc=False):
     """Which pod."""
 
     namespace: str
@@ -38,7 +42,7 @@ class PodRef(NamedTuple):
     uid: str
 
 
-class Refused(NamedTuple):
+class Refused(msgspec.Struct, frozen=True, gc=False):
     """So many nodes were refused for that; of one attempt they add up."""
 
     plugin: str
@@ -47,7 +51,7 @@ class Refused(NamedTuple):
     num_nodes: int
 
 
-class Scored(NamedTuple):
+class Scored(msgspec.Struct, frozen=True, gc=False):
     """One of the best nodes of an attempt."""
 
     rank: int
@@ -56,7 +60,7 @@ class Scored(NamedTuple):
     by_plugin: Mapping[str, int]
 
 
-class PluginTime(NamedTuple):
+class PluginTime(msgspec.Struct, frozen=True, gc=False):
     """What a plugin used in an attempt."""
 
     plugin: str
@@ -65,7 +69,7 @@ class PluginTime(NamedTuple):
     cpu_seconds: float
 
 
-class Attempt(NamedTuple):
+class Attempt(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="attempt"):
     """A scheduler tried to place a pod."""
 
     pod: PodRef
@@ -87,7 +91,7 @@ class Attempt(NamedTuple):
     plugin_times: tuple[PluginTime, ...] = ()
 
 
-class QueueMove(NamedTuple):
+class QueueMove(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="queue"):
     """A waiting pod moved; an empty place is none: not in the queue."""
 
     pod: PodRef
@@ -97,7 +101,7 @@ class QueueMove(NamedTuple):
     event: str
 
 
-class Bound(NamedTuple):
+class Bound(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="bound"):
     """A pod holds so much of a node from now on."""
 
     pod: PodRef
@@ -107,7 +111,7 @@ class Bound(NamedTuple):
     held: Mapping[str, int]
 
 
-class Unbound(NamedTuple):
+class Unbound(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="unbound"):
     """It holds that no more: it closes the one `Bound` before it."""
 
     pod: PodRef
@@ -118,7 +122,7 @@ class Unbound(NamedTuple):
     held_seconds: float
 
 
-class PodSeen(NamedTuple):
+class PodSeen(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="pod"):
     """Something happened to a pod."""
 
     pod: PodRef
@@ -131,7 +135,7 @@ class PodSeen(NamedTuple):
     start_seconds: float | None = None  # when its kubelet took it, by the kubelet's clock
 
 
-class NodeSeen(NamedTuple):
+class NodeSeen(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="node"):
     """Something happened to a node."""
 
     node: str
@@ -143,7 +147,7 @@ class NodeSeen(NamedTuple):
     labels: Mapping[str, str] = NO_TEXTS
 
 
-class Preempted(NamedTuple):
+class Preempted(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="preempted"):
     """A pod has to go, for another."""
 
     pod: PodRef
@@ -151,7 +155,7 @@ class Preempted(NamedTuple):
     by: PodRef
 
 
-class Snapshot(NamedTuple):
+class Snapshot(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="snapshot"):
     """How things stand, a part of it; the last part says so."""
 
     nodes: tuple[NodeSeen, ...]
@@ -161,9 +165,11 @@ class Snapshot(NamedTuple):
 
 
 Told: TypeAlias = Attempt | QueueMove | Bound | Unbound | PodSeen | NodeSeen | Preempted | Snapshot
+KINDS: Final[dict[str, type[Told]]] = {kind.__struct_config__.tag: kind for kind in get_args(Told)}
+"""By the word that commands have for it."""
 
 
-class Event(NamedTuple):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """Something that was told, and when by the run's clock."""
 
     time_seconds: float

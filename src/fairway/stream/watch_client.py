@@ -18,7 +18,7 @@ import grpc
 
 from fairway.stream.calls import stream_call, unary_call
 from fairway.stream.decoding import decode_event
-from fairway.stream.encoding import KINDS
+from fairway.stream.encoding import FORMS
 from fairway.stream.told import Event, Told
 from fairway.stream.watch_service import EXPLAIN, WATCH
 from fairway.stream.watching import Gap
@@ -139,7 +139,7 @@ def watch_request(
     """What to ask for."""
     return wire.WatchRequest(
         resume=resume,
-        kinds=[wire.Kind.Name(KINDS[kind]) for kind in kinds],
+        kinds=[FORMS[kind].kind for kind in kinds],
         pod_glob=pod_glob,
         node_glob=node_glob,
         top_scores=top_scores,

@@ -3,7 +3,7 @@
 In: a `StreamRecorder`'s ring, which the scheduler's loop fills and never waits for. Out: batches of up to 256 events,
 at most 100 ms late, to at most 16 readers, each at its own pace: one that is overtaken is told how many events it
 missed, and one that takes nothing for half a minute is sent away. Lives in a thread with an event loop of its own;
-everything is encoded there.
+what is read is encoded in another process (`encoder_process`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import grpc
 import grpc.aio
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from fairway.stream.calls import handlers
-from fairway.stream.encoding import KINDS, encode_batches
+from fairway.stream.encoder_process import EncoderProcess, EncodingTask
+from fairway.stream.encoding import FORMS
+from fairway.stream.go_time import NANOSECONDS
 from fairway.stream.surroundings import Surroundings, Tls
 from fairway.stream.telling import StreamRecorder
 from fairway.stream.watching import BATCH, Reader, WantedEvents
@@ -45,7 +48,7 @@ STATUSES: Final = {
     403: grpc.StatusCode.PERMISSION_DENIED,
     429: grpc.StatusCode.RESOURCE_EXHAUSTED,
 }
-KIND_TYPES: Final = {number: kind for kind, number in KINDS.items()}
+KIND_TYPES: Final = {form.kind: kind for kind, form in FORMS.items()}
 
 
 class WatchService:
@@ -62,6 +65,7 @@ class WatchService:
         self._is_over = False
         self._is_final = False
         self._server: grpc.aio.Server | None = None
+        self._encoder = EncoderProcess()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="stream", daemon=True)
         self._counting: asyncio.Task[None] | None = None
@@ -133,6 +137,7 @@ class WatchService:
             self._counting.cancel()
         if self._server is not None:
             await self._server.stop(GRACE_SECONDS)
+        await self._encoder.close()
         if self._around.close is not None:
             await self._around.close()
         await asyncio.get_running_loop().shutdown_default_executor()
@@ -190,7 +195,8 @@ class WatchService:
 
     async def _send_on(self, reader: Reader, most_scores: int, context: Any) -> None:
         """Until the reader leaves, the stream is over or somebody else leads."""
-        await self._write(context, wire.Batch(stream_id=self._recorder.stream_id, resume=reader.token))
+        stream_id, origin = self._recorder.stream_id, self._around.origin
+        await self._write(context, wire.Batch(stream_id=stream_id, resume=reader.token).SerializeToString())
         loop = asyncio.get_running_loop()
         told_at = loop.time()
         while True:
@@ -201,11 +207,9 @@ class WatchService:
                 if batch.gap is not None and batch.gap.lost:
                     self._around.count_lost(batch.gap.why, batch.gap.lost)
                 if batch.events or batch.gap is not None or loop.time() - told_at >= IDLE_SECONDS:
-                    messages = encode_batches(batch, self._recorder.stream_id, self._around.origin, most_scores)
-                    for message in messages:
-                        sent = self._around.now()
-                        message.sent.seconds, message.sent.nanos = divmod(sent, 1_000_000_000)
-                        await self._write(context, message)
+                    task = EncodingTask(batch, stream_id, origin, most_scores)
+                    for message in await self._encoder.encode(task):
+                        await self._write(context, message + self._stamp())
                     told_at = loop.time()
                 if num_events < BATCH:
                     break  # the rest of them comes together
@@ -215,7 +219,12 @@ class WatchService:
                 await _abort(context, grpc.StatusCode.UNAVAILABLE, "the stream is over")
             await asyncio.sleep(LATE_SECONDS)
 
-    async def _write(self, context: Any, message: wire.Batch) -> None:
+    def _stamp(self) -> bytes:
+        """When it was sent; fields of a message may follow each other in any number of pieces."""
+        seconds, nanos = divmod(self._around.now(), NANOSECONDS)
+        return wire.Batch(sent=Timestamp(seconds=seconds, nanos=nanos)).SerializeToString()
+
+    async def _write(self, context: Any, message: bytes) -> None:
         writing = asyncio.ensure_future(context.write(message))
         done, _ = await asyncio.wait((writing,), timeout=self._patience)
         if not done:

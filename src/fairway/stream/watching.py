@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Protocol
 
+from msgspec.structs import replace
+
 from fairway.stream.ring import Ring
 from fairway.stream.told import Attempt, Event, NodeSeen, PodRef, PodSeen, Preempted, QueueMove, Snapshot, Told
 
@@ -194,7 +196,7 @@ def _part_of(what: Told, wanted: WantedEvents) -> Told:
     if has_node is not None:
         bound = tuple(one for one in bound if has_node(one.node))
         nodes = tuple(one for one in nodes if has_node(one.node))
-    return what._replace(bound=bound, nodes=nodes, queue=queue)
+    return replace(what, bound=bound, nodes=nodes, queue=queue)
 
 
 def _pods_of(what: Told) -> tuple[PodRef, ...]:

@@ -20,6 +20,7 @@ from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.output import narrate, say
 from fairway.cli.stream.options import ADDRESS, need_stream
 from fairway.exit_codes import UNREACHABLE, USAGE
+from fairway.stream.told import KINDS
 
 if TYPE_CHECKING:
     from fairway.record import RunWriter
@@ -42,15 +43,14 @@ Follow the decisions of a scheduler that was started with --stream: fairway run,
 A connection that is lost is made again and the stream goes on where it was, without a loss if it was not for long; else
 it says how many events are missing, and --save goes on from how things stand then. Ctrl-C ends it.
 """
-
-KINDS = ("attempt", "queue", "bound", "unbound", "pod", "node", "preempted")
+CHOICES = [name for name in KINDS if name != "snapshot"]
 
 
 @click.command(name="watch", cls=Command, help=HELP, context_settings=CONTEXT)
 @click.argument("address", type=ADDRESS, metavar="HOST:PORT")
 @click.option("--pod", "pod_glob", default="", metavar="GLOB", help="Only these pods: web-*, or lab/web-*.")
 @click.option("--node", "node_glob", default="", metavar="GLOB", help="Only what is about these nodes.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this; may be repeated.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(CHOICES), help="Only this; may be repeated.")
 @click.option("--top-scores", type=click.IntRange(0, 1000), default=0, help="So many of the best nodes of a decision.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("--save", metavar="RUN", type=click.Path(), help="Keep what comes as a run.")
@@ -73,7 +73,7 @@ def watch(
     """Follow a stream; see HELP."""
     from fairway.cli.main import CommandError
     from fairway.cli.sim import check_place
-    from fairway.cli.stream.watch_lines import KIND_TYPES, line_of
+    from fairway.cli.stream.watch_lines import line_of
 
     need_stream("fairway watch")
     if save is not None:
@@ -84,7 +84,7 @@ def watch(
 
     place = _stream_address(address, token_file, certificate_authority, certificate_fingerprint)
     request = watch_request(
-        [KIND_TYPES[kind] for kind in kinds],
+        [KINDS[kind] for kind in kinds],
         pod_glob,
         node_glob,
         top_scores=top_scores,

@@ -5,16 +5,15 @@ In: an event. Out: one line. Used by `fairway watch`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any, Final
+
+import msgspec
 
 from fairway.stream.told import (
     Attempt,
     Bound,
     Event,
     NodeSeen,
-    PodRef,
     PodSeen,
     Preempted,
     QueueMove,
@@ -24,31 +23,19 @@ from fairway.stream.told import (
 )
 from fairway.words import amount_text, length_text, nodes_text, pods_text, time_text, visible
 
-__all__ = ["KIND_TYPES", "line_of"]
+__all__ = ["line_of"]
 
-KIND_TYPES: Final[dict[str, type[Told]]] = {
-    "attempt": Attempt,
-    "queue": QueueMove,
-    "bound": Bound,
-    "unbound": Unbound,
-    "pod": PodSeen,
-    "node": NodeSeen,
-    "preempted": Preempted,
-    "snapshot": Snapshot,
-}
-NAMES: Final = {kind: name for name, kind in KIND_TYPES.items()}
+encode = msgspec.json.Encoder().encode
 
 
 def line_of(number: int, event: Event, output: str) -> str:
     """One line."""
     what = event.what
-    kind = NAMES[type(what)]
     if output == "json":
-        document = {"sequence": number, "time_seconds": event.time_seconds, "kind": kind, **_plain(what)}
-        return json.dumps(document, ensure_ascii=False)
+        return f'{{"sequence":{number},"time_seconds":{event.time_seconds!r},{encode(what)[1:].decode()}'
     pod = "" if isinstance(what, NodeSeen | Snapshot) else f"{what.pod.namespace}/{what.pod.name}"
     words = visible(" ".join(filter(None, (pod, _words(what)))), one_line=True)
-    return f"{time_text(event.time_seconds):>12}  {kind:<9}  {words}"
+    return f"{time_text(event.time_seconds):>12}  {what.__struct_config__.tag:<9}  {words}"
 
 
 def _words(what: Told) -> str:  # noqa: PLR0911 - a case for each kind
@@ -76,12 +63,3 @@ def _words(what: Told) -> str:  # noqa: PLR0911 - a case for each kind
 
 def _amounts(held: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {amount_text(name, amount)}" for name, amount in sorted(held.items())) or "nothing"
-
-
-def _plain(value: Any) -> Any:
-    """Tuples with names become objects, others lists."""
-    if isinstance(value, PodRef):
-        return {"namespace": value.namespace, "name": value.name, "uid": value.uid}
-    if hasattr(value, "_fields"):
-        return {name: _plain(getattr(value, name)) for name in value._fields}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
