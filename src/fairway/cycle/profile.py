@@ -143,7 +143,8 @@ class Profile:
         """The class under which this profile remembers the pod."""
         if not self._dividers:
             return self.cluster.classify(pod, apart=self._apart)
-        extra = tuple((plugin.name, plugin.class_key(pod)) for plugin in self._dividers)
+        keys = ((plugin.name, plugin.class_key(pod)) for plugin in self._dividers)
+        extra = tuple((name, key) for name, key in keys if key is not None)
         return self.cluster.classify(pod, apart=self._apart, extra=extra)
 
     def answers(self, pod_class: PodClass, lazily: bool = False) -> Answers:

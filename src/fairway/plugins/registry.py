@@ -17,6 +17,7 @@ from fairway.plugins.default_binder import DefaultBinder
 from fairway.plugins.default_preemption import DefaultPreemption
 from fairway.plugins.dot_product import DotProduct
 from fairway.plugins.dynamic_resources import DynamicResources
+from fairway.plugins.exclusive_node import ExclusiveNode
 from fairway.plugins.fgd import FGD
 from fairway.plugins.gpu_clustering import GpuClustering
 from fairway.plugins.gpu_packing import GpuPacking
@@ -75,6 +76,7 @@ PLUGINS: Final[Mapping[str, type[Plugin]]] = {
         GpuClustering,
         Random,
         DataLocality,
+        ExclusiveNode,
     )
 }
 

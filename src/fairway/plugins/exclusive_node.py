@@ -1,0 +1,199 @@
+"""ExclusiveNode: pods that want their nodes to themselves get them, and keep them.
+
+In: the annotation `fairway.dev/exclusive` (`node`: only with the pod's own job; `user`: also with jobs of its user that
+say so too) and who is on each row (`cluster.tenants`). Out: a pod that is exclusive is refused where others are, and
+any pod where somebody else is exclusive; pods of DaemonSets and copies of static pods neither mind nor matter. Who owns
+a node is read from the pods on it: a restart forgets nothing, and preemption works by itself. A member that says
+`fairway.dev/gang-one-per-node` is also refused where another member is. With `guard: taint`, other schedulers are kept
+off by a taint that is there before the first pod is bound (`exclusive_guard`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster.tenants import Tenants
+from fairway.model import Pod
+from fairway.model.tenant import (
+    EXCLUSIVE,
+    GANG,
+    ONE_PER_NODE,
+    USER,
+    Tenant,
+    are_foreign,
+    exclusive_scope,
+    is_aside,
+    is_lone,
+    job_name,
+    job_of,
+    one_per_node,
+    tenant_of,
+    user_of,
+)
+from fairway.plugin import (
+    SKIP,
+    Action,
+    Aspect,
+    Change,
+    Cluster,
+    ClusterEvent,
+    Code,
+    Hint,
+    Nodes,
+    Plugin,
+    PluginArgs,
+    PodClass,
+    Preparation,
+    Refusal,
+    Refused,
+    Relaxation,
+    Resource,
+    Skip,
+)
+from fairway.plugins.exclusive_guard import guarding
+from fairway.plugins.scheduling_gates import is_about
+
+HAS_OTHERS = Refusal(("node(s) had pods of others",))
+IS_TAKEN = Refusal(("node(s) were taken exclusively",))
+HAS_MEMBER = Refusal(("node(s) had another member of the job",))
+
+
+class ExclusiveNodeArgs(PluginArgs, frozen=True, kw_only=True):
+    """How schedulers that do not know of exclusive nodes are kept off them."""
+
+    guard: Literal["none", "taint"] = "none"
+
+
+class Wish(NamedTuple):
+    """What a pod wants of its node."""
+
+    tenant: Tenant
+    is_alone: bool  # no other member of its job there either
+
+
+class ExclusiveNode(Plugin):
+    """Compares counts: pods on a row, and those of them that the pod may be with."""
+
+    annotations = (EXCLUSIVE, GANG, USER, ONE_PER_NODE)
+    reads = Aspect.PODS
+    refused_word = "taken"
+    Args = ExclusiveNodeArgs
+    args: ExclusiveNodeArgs
+
+    def __init__(self, cluster: Cluster, args: ExclusiveNodeArgs | None = None) -> None:
+        super().__init__(cluster, args)
+        self._tenants = cluster.tally(Tenants)
+
+    def class_key(self, pod: Pod) -> Hashable:
+        """The pod itself, if it is a job of its own and that makes a difference; other jobs are told apart already."""
+        annotations = pod.metadata.annotations
+        if annotations and (EXCLUSIVE in annotations or ONE_PER_NODE in annotations) and is_lone(pod):
+            return job_of(pod)
+        return None
+
+    # -- filter ------------------------------------------------------------------------------------------------------
+
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> Wish | Refusal | Skip:
+        """Who the pod is; a DaemonSet's may be anywhere, and annotations that make no sense are refused."""
+        if is_aside(pod.pod):
+            return SKIP
+        annotations = pod.annotations
+        scope, problem = exclusive_scope(annotations)
+        is_alone, other_problem = one_per_node(annotations)
+        if problem or other_problem:
+            return Refusal((problem or other_problem,), Code.UNRESOLVABLE)
+        own = pod.extra[self.name]
+        job = str(own) if own is not None else "" if is_lone(pod.pod) else job_of(pod.pod)
+        return Wish(Tenant(job, user_of(annotations, pod.namespace), scope), is_alone)
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Wish) -> NDArray[np.bool_]:
+        """Nodes without anybody that the pod must not be with."""
+        tenants = self._tenants
+        if not (state.tenant.scope or state.is_alone or tenants.num_exclusive):
+            return np.ones(len(nodes), bool)
+        counts = tenants.count_foreign(state.tenant, nodes.rows)
+        if state.is_alone:
+            counts = counts + tenants.count_members(state.tenant.job, nodes.rows)
+        mask: NDArray[np.bool_] = counts == 0
+        return mask
+
+    def explain(self, pod: PodClass, nodes: Nodes, state: Wish) -> Sequence[Refusal]:
+        """Pods of others, or of the one who has the node; or the pod's own job."""
+        foreign = self._tenants.count_foreign(state.tenant, nodes.rows)
+        others = HAS_OTHERS if state.tenant.scope else IS_TAKEN
+        return [others if count else HAS_MEMBER for count in foreign.tolist()]
+
+    # -- for people who ask why --------------------------------------------------------------------------------------
+
+    def funnel_words(self, pod: PodClass, nodes: Nodes, state: Wish) -> Sequence[str]:
+        """Who is there: the jobs, the one with the most pods first."""
+        return [self._holders(row, state) for row in nodes.numbers.tolist()]
+
+    def _holders(self, row: int, wish: Wish) -> str:
+        counts: dict[str, int] = {}
+        for placed in self.cluster.pods.on_row(row):
+            tenant = tenant_of(placed.pod)
+            is_foreign = (wish.tenant.scope or tenant.scope) and are_foreign(wish.tenant, tenant)
+            is_member = wish.is_alone and wish.tenant.job == tenant.job
+            if (is_foreign or is_member) and not is_aside(placed.pod):
+                name = job_name(placed.pod)
+                counts[name] = counts.get(name, 0) + 1
+        names = sorted(counts, key=lambda name: (-counts[name], name))
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        return f"by {names[0]}{more}" if names else "by nobody"
+
+    def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
+        """Share its nodes with others, or with members of its own job."""
+        refusals = {refusal for refusal, _ in refused}
+        if HAS_OTHERS in refusals:
+            yield Relaxation(f"without {EXCLUSIVE}", _without(pod, EXCLUSIVE), binds_siblings=True)
+        if HAS_MEMBER in refusals:
+            yield Relaxation(f"without {ONE_PER_NODE}", _without(pod, ONE_PER_NODE), binds_siblings=True)
+
+    # -- before it is bound ------------------------------------------------------------------------------------------
+
+    def pre_bind(self, pod: Pod, pod_class: PodClass, row: int) -> Preparation | Refusal | None:
+        """Its node is guarded, where that is wanted."""
+        if self.args.guard != "taint" or is_aside(pod) or not exclusive_scope(pod.metadata.annotations)[0]:
+            return None
+        return guarding(self.cluster, pod, row)
+
+    # -- events ------------------------------------------------------------------------------------------------------
+
+    def events(self) -> Sequence[Hint]:
+        """A pod left, or is of others now; a node came or changed; the pod itself wants something else."""
+        return (
+            Hint(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), _was_in_the_way),
+            Hint(ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE), _is_otherwise),
+            Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE)),
+            Hint(ClusterEvent(Resource.UNSCHEDULED_POD, Action.UPDATE), is_about),
+        )
+
+
+def _was_in_the_way(pod: Pod, change: Change) -> bool:
+    return isinstance(change.old, Pod) and _hinders(pod, change.old)
+
+
+def _is_otherwise(pod: Pod, change: Change) -> bool:
+    old, new = change.old, change.new
+    return isinstance(old, Pod) and isinstance(new, Pod) and _hinders(pod, old) and not _hinders(pod, new)
+
+
+def _hinders(pod: Pod, resident: Pod) -> bool:
+    """Is the pod refused where the other is?"""
+    if is_aside(resident):
+        return False
+    here, there = tenant_of(pod), tenant_of(resident)
+    if here.job == there.job:
+        return one_per_node(pod.metadata.annotations)[0]
+    return bool(here.scope or there.scope) and are_foreign(here, there)
+
+
+def _without(pod: Pod, annotation: str) -> Pod:
+    others = {key: text for key, text in pod.metadata.annotations.items() if key != annotation}
+    return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=others))
