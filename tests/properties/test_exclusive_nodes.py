@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.cluster import Cluster, Event, Verb
-from fairway.cluster.tenants import Tenants
+from fairway.cluster.tenants import ANNOTATIONS, Tenants
 from fairway.cycle import Outcome, Profile
 from fairway.model import Pod
 from fairway.testing import node, pod
@@ -124,6 +124,7 @@ def test_victims_are_all_others_or_the_node_is_no_candidate(seed: int, steps: in
 @given(seeds, st.integers(3, 25))
 def test_counts_are_those_of_somebody_who_just_arrived(seed: int, steps: int) -> None:
     scene = Scene(seed)
+    scene.cluster.read_annotations(ANNOTATIONS)
     followed = scene.cluster.tally(Tenants)
     for _ in range(steps):
         scene.happen()
@@ -134,10 +135,10 @@ def test_counts_are_those_of_somebody_who_just_arrived(seed: int, steps: int) ->
             extra = pod("imagined", annotations={"fairway.dev/exclusive": "user"})
             row = scene.cluster.nodes.row_of[min(scene.nodes)]
             scene.cluster.place(extra, scene.cluster.classify(extra), row)
-    fresh = Tenants(scene.cluster.nodes.capacity)
+    fresh = Tenants(scene.cluster.nodes)
     for placed in scene.cluster.pods.by_uid.values():
-        fresh.came(placed.pod, placed.row)
-    for name in ("_all", "_exclusive"):
+        fresh.came(placed.pod, placed.pod_class, placed.row)
+    for name in ("_aside", "_exclusive"):
         assert getattr(followed, name).tolist() == getattr(fresh, name).tolist()
     assert followed.num_exclusive == fresh.num_exclusive
     for name in ("jobs", "exclusive_jobs", "sharing_users", "_sharing_jobs"):

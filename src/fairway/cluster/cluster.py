@@ -106,9 +106,9 @@ class Cluster(Occupancy):
     def tally(self, kind: type[T]) -> T:
         """The tally of that kind, the same one for everybody who asks; from now on it is kept."""
         if kind not in self.tallies:
-            made = self.tallies[kind] = kind(self.nodes.capacity)
+            made = self.tallies[kind] = kind(self.nodes)
             for placed in self.pods.by_uid.values():
-                made.came(placed.pod, placed.row)
+                made.came(placed.pod, placed.pod_class, placed.row)
         tally = self.tallies[kind]
         assert isinstance(tally, kind)
         return tally
@@ -263,8 +263,7 @@ class Cluster(Occupancy):
             pod_class = placed.pod_class
         else:
             pod_class = self.classify(pod, bound=True)
-        is_alike = pod_class is placed.pod_class and pod.is_terminating == placed.terminating
-        if is_alike and not any(tally.tells_apart(old, pod) for tally in self.tallies.values()):
+        if pod_class is placed.pod_class and pod.is_terminating == placed.terminating:
             placed.pod, placed.assumed = pod, False
             if pod_class.devices is not None and (told := pinned_devices(pod)[: pod_class.devices.count]):
                 self.give_devices(pod.metadata.uid, told)

@@ -118,7 +118,7 @@ class Occupancy:
         if pod_class.devices is not None:
             self.devices.place(pod, row, pod_class.devices)
         for tally in self.tallies.values():
-            tally.came(pod, row)
+            tally.came(pod, pod_class, row)
         return placed
 
     def give_devices(self, uid: str, indices: tuple[int, ...]) -> None:
@@ -147,5 +147,5 @@ class Occupancy:
         if pod_class.devices is not None:
             self.devices.release(uid, remember=self._depth > 0)
         for tally in self.tallies.values():
-            tally.left(placed.pod, row)
+            tally.left(placed.pod, pod_class, row)
         return placed

@@ -1,7 +1,8 @@
 """Tallies: what some plugins count about placed pods, and nobody else needs.
 
 In: every pod that comes to a row or leaves it, what-if included, once somebody asked for the tally
-(`Cluster.tally`). Out: whatever the tally keeps. Who asks for none pays for none. `Occupancy` tells them.
+(`Cluster.tally`). Out: whatever the tally keeps. Who asks for none pays for none. Of a pod that is there, a tally goes
+by nothing that changes while the pod's class stays the same. `Occupancy` tells them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.cluster.nodes import NodeTable
+from fairway.cluster.pod_class import PodClass
 from fairway.model import Pod
 
 __all__ = ["NO_ROWS", "RowsByKey", "Tally"]
@@ -23,17 +26,14 @@ NO_ROWS: Mapping[int, int] = {}
 class Tally(Protocol):
     """Counts pods by row, in its own way."""
 
-    def __init__(self, capacity: int) -> None:
-        """There is room for so many rows."""
+    def __init__(self, nodes: NodeTable) -> None:
+        """The rows are those of this table."""
 
-    def came(self, pod: Pod, row: int) -> None:
+    def came(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         """The pod is on that row now."""
 
-    def left(self, pod: Pod, row: int) -> None:
+    def left(self, pod: Pod, pod_class: PodClass, row: int) -> None:
         """It is there no longer."""
-
-    def tells_apart(self, old: Pod, new: Pod) -> bool:
-        """Does another version of a pod that stays count otherwise, though its class is the same?"""
 
     def grow(self, capacity: int) -> None:
         """Make room for more rows."""

@@ -54,9 +54,9 @@ JOBS: Final = uuid.UUID("0d6f4b3c-6f0e-5c59-9f0a-6b2f6d1c8f11")
 class Tenant(NamedTuple):
     """What matters about a pod to those who might be on its node."""
 
-    job: str
+    scope: Scope
     user: str
-    scope: Scope = ""
+    job: str
 
 
 def job_of(pod: Pod) -> str:
@@ -121,7 +121,7 @@ def is_aside(pod: Pod) -> bool:
 def tenant_of(pod: Pod) -> Tenant:
     """The pod as others on its node see it; an `exclusive` that makes no sense is none."""
     annotations, namespace = pod.metadata.annotations, pod.metadata.namespace
-    return Tenant(job_of(pod), user_of(annotations, namespace), exclusive_scope(annotations)[0])
+    return Tenant(exclusive_scope(annotations)[0], user_of(annotations, namespace), job_of(pod))
 
 
 def are_foreign(one: Tenant, other: Tenant) -> bool:

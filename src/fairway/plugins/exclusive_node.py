@@ -17,13 +17,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.tenants import Tenants
+from fairway.cluster.tenants import ANNOTATIONS, Tenants
 from fairway.model import Pod
 from fairway.model.tenant import (
     EXCLUSIVE,
-    GANG,
     ONE_PER_NODE,
-    USER,
     Tenant,
     are_foreign,
     exclusive_scope,
@@ -63,6 +61,10 @@ IS_TAKEN = Refusal(("node(s) were taken exclusively",))
 HAS_MEMBER = Refusal(("node(s) had another member of the job",))
 
 
+YES = np.ones(1, bool)  # (1,): the answer about one row where nobody is exclusive, by far the most frequent one
+YES.flags.writeable = False
+
+
 class ExclusiveNodeArgs(PluginArgs, frozen=True, kw_only=True):
     """How schedulers that do not know of exclusive nodes are kept off them."""
 
@@ -74,12 +76,13 @@ class Wish(NamedTuple):
 
     tenant: Tenant
     is_alone: bool  # no other member of its job there either
+    is_demanding: bool  # does it want anything at all?
 
 
 class ExclusiveNode(Plugin):
     """Compares counts: pods on a row, and those of them that the pod may be with."""
 
-    annotations = (EXCLUSIVE, GANG, USER, ONE_PER_NODE)
+    annotations = ANNOTATIONS
     reads = Aspect.PODS
     refused_word = "taken"
     Args = ExclusiveNodeArgs
@@ -87,12 +90,15 @@ class ExclusiveNode(Plugin):
 
     def __init__(self, cluster: Cluster, args: ExclusiveNodeArgs | None = None) -> None:
         super().__init__(cluster, args)
+        cluster.read_annotations(ANNOTATIONS)
         self._tenants = cluster.tally(Tenants)
 
     def class_key(self, pod: Pod) -> Hashable:
         """The pod itself, if it is a job of its own and that makes a difference; other jobs are told apart already."""
         annotations = pod.metadata.annotations
-        if annotations and (EXCLUSIVE in annotations or ONE_PER_NODE in annotations) and is_lone(pod):
+        if not annotations:
+            return None
+        if (EXCLUSIVE in annotations or ONE_PER_NODE in annotations) and is_lone(pod):
             return job_of(pod)
         return None
 
@@ -109,13 +115,15 @@ class ExclusiveNode(Plugin):
             return Refusal((problem or other_problem,), Code.UNRESOLVABLE)
         own = pod.extra[self.name]
         job = str(own) if own is not None else "" if is_lone(pod.pod) else job_of(pod.pod)
-        return Wish(Tenant(job, user_of(annotations, pod.namespace), scope), is_alone)
+        tenant = Tenant(scope, user_of(annotations, pod.namespace), job)
+        return Wish(tenant, is_alone, is_alone or bool(scope))
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Wish) -> NDArray[np.bool_]:
         """Nodes without anybody that the pod must not be with."""
         tenants = self._tenants
-        if not (state.tenant.scope or state.is_alone or tenants.num_exclusive):
-            return np.ones(len(nodes), bool)
+        if not (tenants.num_exclusive or state.is_demanding):
+            rows = nodes.rows
+            return YES if not isinstance(rows, slice) and len(rows) == 1 else np.ones(len(nodes), bool)
         counts = tenants.count_foreign(state.tenant, nodes.rows)
         if state.is_alone:
             counts = counts + tenants.count_members(state.tenant.job, nodes.rows)

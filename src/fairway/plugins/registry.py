@@ -24,6 +24,7 @@ from fairway.plugins.gpu_packing import GpuPacking
 from fairway.plugins.gpu_share import GpuShare
 from fairway.plugins.image_locality import ImageLocality
 from fairway.plugins.inter_pod_affinity import InterPodAffinity
+from fairway.plugins.near_job import NearJob
 from fairway.plugins.node_affinity import NodeAffinity
 from fairway.plugins.node_declared_features import NodeDeclaredFeatures
 from fairway.plugins.node_name import NodeName
@@ -77,6 +78,7 @@ PLUGINS: Final[Mapping[str, type[Plugin]]] = {
         Random,
         DataLocality,
         ExclusiveNode,
+        NearJob,
     )
 }
 
