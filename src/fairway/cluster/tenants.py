@@ -127,6 +127,10 @@ class Tenants:
         """How many pods of a job there are on each row: (num_rows,)."""
         return np.zeros_like(self._aside[rows]) + self.jobs.counts(job, rows, len(self._aside))
 
+    def is_exclusive(self, row: int) -> bool:
+        """Is there an exclusive pod on that row?"""
+        return bool(self._exclusive[row])
+
     def exclusive_rows(self) -> list[int]:
         """Rows on which there is an exclusive pod."""
         return np.flatnonzero(self._exclusive).tolist() if self.num_exclusive else []

@@ -59,9 +59,13 @@ def taint_repairs(cluster: Cluster) -> Iterator[Patch]:
     """What has to be written so that the nodes of exclusive pods, and no others, are guarded."""
     for row in sorted({*cluster.tally(Tenants).exclusive_rows(), *_tainted_rows(cluster)}):
         node = cluster.nodes.objects[row]
-        if node is not None and not _agrees(cluster, row, node):
-            jobs = _exclusive_jobs(cluster, row)
-            yield _patch(node, job_uid(jobs[0]) if jobs else None)
+        if node is None or _agrees(cluster, row, node):
+            continue
+        jobs = _exclusive_jobs(cluster, row)
+        if not jobs:
+            yield _patch(node, None)
+        elif any(not placed.assumed and _is_exclusive(placed.pod) for placed in cluster.pods.on_row(row)):
+            yield _patch(node, job_uid(jobs[0]))  # where nobody is bound yet, who is to be bound sees to it
 
 
 def has_taint(node: Node) -> bool:
