@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from fairway.cluster import Action, Cluster, Nodes, Resource
@@ -234,12 +235,31 @@ def test_it_says_who_holds_the_node() -> None:
         tenant("a1", gang="train", node="a"),
         pod("web", node="a"),
         pod("web", node="b", namespace="shop", owner=owned("web-7", "ReplicaSet", "3")),
+        pod("daemon", node="b", owner=owned("d", "DaemonSet", "1")),
     ]
-    here = cluster([node("a"), node("b")], residents)
+    assert held(tenant(exclusive="node"), residents, "a", "b") == ["by default/train", "by shop/web-7"]
+    assert held(tenant(exclusive="node"), residents, "a") == ["by default/train, default/web"]
+    assert held(tenant(exclusive="node", gang="train"), residents, "a") == ["by default/web"]
+
+
+def test_of_many_it_names_those_with_the_most_nodes() -> None:
+    names = [f"n{number}" for number in range(8)]
+    jobs = ["x", "x", "x", "y", "y", "p", "q", "r"]
+    residents = [
+        tenant(f"p{number}", exclusive="node", gang=job, node=name)
+        for number, (name, job) in enumerate(zip(names, jobs, strict=True))
+    ]
+    told = held(pod(), residents, *names)
+    assert told == [*["by default/x"] * 3, *["by default/y"] * 2, "by default/p", *["by others"] * 2]
+
+
+def held(wanted: Pod, residents: list[Pod], *names: str) -> list[str]:
+    """The words about these nodes."""
+    here = cluster([node(name) for name in sorted({*names, *(one.spec.node_name for one in residents)})], residents)
     made = profile(here, "ExclusiveNode")
-    plugin, pod_class = made.plugin("ExclusiveNode"), made.classify(tenant(exclusive="node"))
+    plugin, pod_class = made.plugin("ExclusiveNode"), made.classify(wanted)
     state = plugin.pre_filter(pod_class, Nodes(here))
     assert state is not SKIP
     assert not isinstance(state, Refusal)
-    told = dict(zip(here.nodes.names, plugin.funnel_words(pod_class, Nodes(here), state), strict=True))
-    assert told == {"a": "by default/train and 1 more", "b": "by shop/web-7"}
+    rows = np.array([here.nodes.row_of[name] for name in names], np.intp)
+    return list(plugin.funnel_words(pod_class, Nodes(here, rows), state))

@@ -10,6 +10,7 @@ off by a taint that is there before the first pod is bound (`exclusive_guard`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -60,6 +61,9 @@ HAS_OTHERS = Refusal(("node(s) had pods of others",))
 IS_TAKEN = Refusal(("node(s) were taken exclusively",))
 HAS_MEMBER = Refusal(("node(s) had another member of the job",))
 
+
+NUM_NAMED = 4
+"""So many jobs are named to people who ask; the rest are others."""
 
 YES = np.ones(1, bool)  # (1,): the answer about one row where nobody is exclusive, by far the most frequent one
 YES.flags.writeable = False
@@ -139,21 +143,26 @@ class ExclusiveNode(Plugin):
     # -- for people who ask why --------------------------------------------------------------------------------------
 
     def funnel_words(self, pod: PodClass, nodes: Nodes, state: Wish) -> Sequence[str]:
-        """Who is there: the jobs, the one with the most pods first."""
-        return [self._holders(row, state) for row in nodes.numbers.tolist()]
+        """Who is there: the job with the most pods, if it has one of the most nodes; of a single node, all jobs."""
+        holders = [self._holders(row, state) for row in nodes.numbers.tolist()]
+        if len(holders) == 1:
+            names, num_more = holders[0][:NUM_NAMED], len(holders[0]) - NUM_NAMED
+            return [f"by {', '.join(names) or 'nobody'}{f' and {num_more} more' if num_more > 0 else ''}"]
+        counts = Counter(jobs[0] for jobs in holders if jobs)
+        named = sorted(counts, key=lambda job: (-counts[job], job))
+        named = named if len(named) <= NUM_NAMED else named[: NUM_NAMED - 1]
+        return [f"by {jobs[0]}" if jobs and jobs[0] in named else "by others" for jobs in holders]
 
-    def _holders(self, row: int, wish: Wish) -> str:
-        counts: dict[str, int] = {}
+    def _holders(self, row: int, wish: Wish) -> list[str]:
+        """The jobs on a row that the pod must not be with, the one with the most pods first."""
+        counts: Counter[str] = Counter()
         for placed in self.cluster.pods.on_row(row):
             tenant = tenant_of(placed.pod)
             is_foreign = (wish.tenant.scope or tenant.scope) and are_foreign(wish.tenant, tenant)
             is_member = wish.is_alone and wish.tenant.job == tenant.job
             if (is_foreign or is_member) and not is_aside(placed.pod):
-                name = job_name(placed.pod)
-                counts[name] = counts.get(name, 0) + 1
-        names = sorted(counts, key=lambda name: (-counts[name], name))
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        return f"by {names[0]}{more}" if names else "by nobody"
+                counts[job_name(placed.pod)] += 1
+        return sorted(counts, key=lambda job: (-counts[job], job))
 
     def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
         """Share its nodes with others, or with members of its own job."""
