@@ -186,6 +186,12 @@ def test_data_gives_the_right_to_read_datasets_and_no_other(values: dict[str, An
     }
 
 
+def test_the_guard_gives_the_right_to_patch_nodes_and_no_other() -> None:
+    without = cluster_rights({})
+    assert cluster_rights({"exclusiveGuard.enabled": True}) - without == {("", "nodes", "patch")}
+    assert cluster_rights({"exclusiveGuard.enabled": True, "shadow": True}) == cluster_rights({"shadow": True})
+
+
 def test_service_monitor_comes_with_a_role_to_scrape() -> None:
     objects = render({"serviceMonitor.enabled": True, "serviceMonitor.labels": {"release": "prometheus"}})
     monitor = one(objects, "ServiceMonitor")

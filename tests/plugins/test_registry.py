@@ -30,7 +30,8 @@ GPU_PLUGINS = ["GpuShare", "FGD", "BestFit", "DotProduct", "PWR", "GpuPacking", 
 
 
 def test_every_default_plugin_is_there_and_ours() -> None:
-    assert set(REGISTRY) == {*DEFAULT_PLUGINS, "RandomScore", "DataLocality", *GPU_PLUGINS}
+    own = {"RandomScore", "DataLocality", "ExclusiveNode", "NearJob"}
+    assert set(REGISTRY) == {*DEFAULT_PLUGINS, *own, *GPU_PLUGINS}
 
 
 @pytest.mark.parametrize("point", POINTS)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from fairway.cluster import Action, Cluster, Resource
+from fairway.cluster import Action, Cluster, Nodes, Resource
 from fairway.model import Node, Pod
 from fairway.plugins.taint_toleration import TaintToleration
 from fairway.testing import cluster, node, pod
@@ -115,3 +116,22 @@ def test_events_that_help(
     resource: Resource, action: Action, old: Node | Pod | None, new: Node | Pod | None, expected: bool
 ) -> None:
     assert helps(TaintToleration(Cluster()), pod(tolerates="ok"), resource, action, old, new) is expected
+
+
+def test_a_taint_that_another_plugin_knows_better_is_not_looked_at() -> None:
+    taints = ["fairway.dev/exclusive=1:NoSchedule", "fairway.dev/exclusive=1:PreferNoSchedule"]
+    here = cluster([node("guarded", taints=taints), node("other", taints=["gpu", *taints]), node("plain")])
+    plugin = TaintToleration(here, {"ignoredKeys": ["fairway.dev/exclusive"]})
+    assert plugin.filter(here.classify(pod()), Nodes(here), None).tolist() == [True, False, True]
+    assert TaintToleration(here).filter(here.classify(pod()), Nodes(here), None).tolist() == [False, False, True]
+    state = plugin.pre_score(here.classify(pod()), Nodes(here))
+    assert plugin.score(here.classify(pod()), Nodes(here), state).tolist() == [0, 0, 0]
+    assert plugin.funnel_words(here.classify(pod()), Nodes(here, np.array([1])), None) == ["gpu"]
+    guarded, unguarded = node("n", taints=taints), node("n")
+    assert not helps(plugin, pod(), Resource.NODE, Action.UPDATE_NODE_TAINT, guarded, unguarded)
+    assert helps(TaintToleration(here), pod(), Resource.NODE, Action.UPDATE_NODE_TAINT, guarded, unguarded)
+
+
+def test_keys_to_be_ignored_have_to_be_keys() -> None:
+    with pytest.raises(ValueError, match="has to be a list of keys"):
+        TaintToleration(cluster(1), {"ignoredKeys": "gpu"})

@@ -284,3 +284,13 @@ def test_a_part_that_changes_leaves_its_neighbours_shared(one: Pod) -> None:
     assert after.metadata.name == "other"
     assert (after.spec is one.spec, after.metadata.labels is one.metadata.labels) == (True, True)
     assert one.metadata.name.startswith(SECRET)
+
+
+def test_jobs_that_a_pod_names_have_the_names_that_they_have_themselves() -> None:
+    pseudonyms = Pseudonyms()
+    said = {"fairway.dev/connect-to": "train, ml/a-job-with-a-long-name", "fairway.dev/exclusive": "node"}
+    train, namespace, long = (pseudonyms.name(word) for word in ("train", "ml", "a-job-with-a-long-name"))
+    assert pseudonyms.annotations(said) == {
+        "fairway.dev/connect-to": f"{train}, {namespace}/{long}",
+        "fairway.dev/exclusive": "node",
+    }

@@ -77,6 +77,8 @@ def test_annotations_of_a_pod() -> None:
         ("fairway.dev/exit-code", "256"),
         ("fairway.dev/exit-code", "-1"),
         ("fairway.dev/exit-code", "٣"),
+        ("fairway.dev/exclusive", "yes"),
+        ("fairway.dev/gang-one-per-node", "1"),
     ],
 )
 def test_wrong_annotations_are_named(key: str, text: str) -> None:

@@ -10,6 +10,7 @@ Single-threaded; nothing is ever copied.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from fairway.cluster.aspects import Aspect, Versions
 from fairway.cluster.changes import is_heartbeat, node_changes, pod_changes
@@ -27,6 +28,7 @@ from fairway.cluster.orphans import Orphan, Orphans
 from fairway.cluster.pod_class import Extra, PodClass, class_key, without_place
 from fairway.cluster.pods import Placed
 from fairway.cluster.preemptions import Preemptions
+from fairway.cluster.tallies import Tally
 from fairway.cluster.view import Nodes
 from fairway.cluster.volumes.storage import STORAGE_KINDS, Storage
 from fairway.cluster.workloads import WORKLOAD_KINDS, Workloads
@@ -40,6 +42,8 @@ from fairway.model import (
     Pod,
 )
 from fairway.model.device_need import pinned_devices
+
+T = TypeVar("T", bound=Tally)
 
 POD_CAME = ClusterEvent(Resource.ASSIGNED_POD, Action.ADD)
 POD_LEFT = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
@@ -98,6 +102,16 @@ class Cluster(Occupancy):
         if is_plain:
             self._known_classes.keep(pod, found)
         return found
+
+    def tally(self, kind: type[T]) -> T:
+        """The tally of that kind, the same one for everybody who asks; from now on it is kept."""
+        if kind not in self.tallies:
+            made = self.tallies[kind] = kind(self.nodes)
+            for placed in self.pods.by_uid.values():
+                made.came(placed.pod, placed.pod_class, placed.row)
+        tally = self.tallies[kind]
+        assert isinstance(tally, kind)
+        return tally
 
     @property
     def typical_pods(self) -> TypicalPods | None:
@@ -179,6 +193,8 @@ class Cluster(Occupancy):
                 self.counters.grow(self.nodes.capacity)
                 self.pod_journal.grow(self.nodes.capacity)
                 self.devices.grow(self.nodes.capacity)
+                for tally in self.tallies.values():
+                    tally.grow(self.nodes.capacity)
             self._set_node(row, node)
             for orphan in self._orphans.of_node(name):
                 self._orphans.release(orphan.pod.metadata.uid)

@@ -18,6 +18,7 @@ from fairway.cluster.nodes import NodeTable
 from fairway.cluster.pod_class import HostPort, PodClass, PodClasses
 from fairway.cluster.pods import Placed, PodTable
 from fairway.cluster.ports import PortTable
+from fairway.cluster.tallies import Tally
 from fairway.cluster.volumes.storage import Storage
 from fairway.model import Pod
 
@@ -39,6 +40,7 @@ class Occupancy:
         self.nodes.placed_requests = self.pods.requests_of
         self.counters = Counters(self.pods, self.classes.label_sets, self.nodes.capacity)
         self.pod_journal = LatestJournal(self.nodes.capacity)  # rows whose pods changed
+        self.tallies: dict[type[Tally], Tally] = {}  # what plugins have asked to be counted
         self._counts = True  # are counters and journals kept? Not within what_if(rows_only=True)
         self._ports_before: dict[int, frozenset[HostPort]] = {}  # within what_if: rows whose ports were touched
         self._order_before: dict[int, list[str]] = {}  # within what_if: uids on rows that somebody was taken from
@@ -115,6 +117,8 @@ class Occupancy:
             self.storage.pod_added(row, pod_class)
         if pod_class.devices is not None:
             self.devices.place(pod, row, pod_class.devices)
+        for tally in self.tallies.values():
+            tally.came(pod, pod_class, row)
         return placed
 
     def give_devices(self, uid: str, indices: tuple[int, ...]) -> None:
@@ -142,4 +146,6 @@ class Occupancy:
             self.storage.pod_removed(row, pod_class)
         if pod_class.devices is not None:
             self.devices.release(uid, remember=self._depth > 0)
+        for tally in self.tallies.values():
+            tally.left(placed.pod, pod_class, row)
         return placed

@@ -55,6 +55,13 @@ class ClassKey(NamedTuple):
     size: int
 
 
+class Added(dict[str, "Hashable"]):
+    """What plugins add, by name; None of those that add nothing."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
 class HostPort(NamedTuple):
     """A port of the node that a pod wants for itself."""
 
@@ -136,7 +143,7 @@ class PodClass:
         self.namespace = pod.metadata.namespace
         self.labels: Mapping[str, str] = pod.metadata.labels
         self.annotations = annotations  # those that somebody reads
-        self.extra: dict[str, Hashable] = dict(extra)  # by plugin: what its `class_key` said
+        self.extra: dict[str, Hashable] = Added(extra)  # by plugin: what its `class_key` said
         self.label_set = label_set
         self.priority = pod.priority
         self.requests: dict[str, int] = pod_requests(pod)  # cpu in thousandths
@@ -273,7 +280,7 @@ def class_key(pod: Pod, annotations: ReadAnnotations, bound: bool, apart: bool =
             [(c.name, c.resources, c.allocated_resources) for c in status.init_container_statuses],
             [(c.type, c.status, c.reason) for c in status.conditions if c.type.startswith("PodResize")],
         )
-    made_by = owner and (owner.api_version, owner.kind, owner.name)
+    made_by = owner and (owner.api_version, owner.kind, owner.name, owner.uid)
     parts = (spec, meta.labels, annotations.of(pod, bound), made_by, own, resized, extra)
     text = ENCODER.encode((meta.namespace, *parts))
     return ClassKey(hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest(), len(text))

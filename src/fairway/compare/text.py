@@ -41,6 +41,7 @@ SHOWN: Final = (
     "slowdown_mean",
     "slowdown_p95",
     "utilisation_{}",
+    "utilisation_allocated_{}",
     "fragmentation_{}",
     "gpu_allocated",
     "gpu_allocated_peak",
@@ -74,6 +75,7 @@ IF_ANY: Final = frozenset(
         "data_share_{}",
         "data_extra_hours",
         *(f"utilisation_{name}" for name in SHARED),
+        *(f"utilisation_allocated_{name}" for name in SHARED),
         *(f"imbalance_{name}_std" for name in SHARED),
     )
 )  # a row of zeros says nothing

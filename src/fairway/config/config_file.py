@@ -2,15 +2,16 @@
 
 Structs with kube-scheduler's field names and its defaults (k8s.io/kube-scheduler/config/v1/types.go and
 apis/config/v1/defaults.go, 1.36); `fields` decodes into them, `config` checks and completes them. The one
-addition is `fairway:` in a profile, for what kube-scheduler has no field for.
+addition is `fairway:` in a profile, for what kube-scheduler has no field for (`fairway_section`).
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 import msgspec
 
+from fairway.config.fairway_section import FairwayProfile, Sampling
 from fairway.model.duration import Duration
 from fairway.model.meta import Int32, Int64, Value
 
@@ -34,9 +35,6 @@ __all__ = [
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"
-
-Sampling = Literal["all", "kube", "two-choices"]
-"""Which nodes are looked at: all of them; as many as kube-scheduler would; or the better of two random ones."""
 
 
 class PluginChoice(Value, frozen=True, kw_only=True):
@@ -78,13 +76,6 @@ class PluginConfig(Value, frozen=True, kw_only=True):
 
     name: str
     args: Any = None
-
-
-class FairwayProfile(Value, frozen=True, kw_only=True):
-    """Fairway's own settings of a profile."""
-
-    sampling: Sampling = "kube"
-    seed: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
 
 
 class KubeSchedulerProfile(Value, frozen=True, kw_only=True):

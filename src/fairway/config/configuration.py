@@ -25,6 +25,7 @@ from fairway.config.config_file import (
 )
 from fairway.config.fields import ConfigError, Problem, decode_fields, kind_problems, shown
 from fairway.config.other_names import with_own_names
+from fairway.config.own_plugins import with_own_plugins
 from fairway.config.plugin_args import decode_args
 from fairway.config.plugin_entry import PluginEntry, PluginNotFoundError, Registry, resolve
 from fairway.config.plugin_sets import absence, select_plugins
@@ -204,8 +205,9 @@ def _profiles(
                 text = f"{shown(name)} is the name of profiles[{number}] already"
                 problems.append(Problem(f"{path}.schedulerName", text))
         problems.extend(_percentage_problems(f"{path}.percentageOfNodesToScore", profile.percentage_of_nodes_to_score))
+        problems.extend(profile.fairway.problems(f"{path}.fairway"))
         before = len(problems)
-        complete = _profile(profile, name or "", file, path, registry, problems)
+        complete = _profile(with_own_plugins(profile), name or "", file, path, registry, problems)
         profiles.append(complete)
         if len(problems) == before:
             problems.extend(_queue_problems(complete, profiles[0], path))

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fairway.cluster import Aspect, Cluster, PodClass
+from fairway.cluster.pod_class import Extra
 from fairway.config.config_file import Sampling
 from fairway.config.configuration import ProfileConfig
 from fairway.cycle import feasibility, inspection, pod_cycle
@@ -143,7 +144,10 @@ class Profile:
         """The class under which this profile remembers the pod."""
         if not self._dividers:
             return self.cluster.classify(pod, apart=self._apart)
-        extra = tuple((plugin.name, plugin.class_key(pod)) for plugin in self._dividers)
+        extra: Extra = ()
+        for plugin in self._dividers:
+            if (key := plugin.class_key(pod)) is not None:
+                extra = (*extra, (plugin.name, key))
         return self.cluster.classify(pod, apart=self._apart, extra=extra)
 
     def answers(self, pod_class: PodClass, lazily: bool = False) -> Answers:

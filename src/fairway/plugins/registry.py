@@ -17,12 +17,14 @@ from fairway.plugins.default_binder import DefaultBinder
 from fairway.plugins.default_preemption import DefaultPreemption
 from fairway.plugins.dot_product import DotProduct
 from fairway.plugins.dynamic_resources import DynamicResources
+from fairway.plugins.exclusive_node import ExclusiveNode
 from fairway.plugins.fgd import FGD
 from fairway.plugins.gpu_clustering import GpuClustering
 from fairway.plugins.gpu_packing import GpuPacking
 from fairway.plugins.gpu_share import GpuShare
 from fairway.plugins.image_locality import ImageLocality
 from fairway.plugins.inter_pod_affinity import InterPodAffinity
+from fairway.plugins.near_job import NearJob
 from fairway.plugins.node_affinity import NodeAffinity
 from fairway.plugins.node_declared_features import NodeDeclaredFeatures
 from fairway.plugins.node_name import NodeName
@@ -75,6 +77,8 @@ PLUGINS: Final[Mapping[str, type[Plugin]]] = {
         GpuClustering,
         Random,
         DataLocality,
+        ExclusiveNode,
+        NearJob,
     )
 }
 

@@ -1,6 +1,7 @@
 """TaintToleration: taints that a pod does not tolerate keep it away, or are held against the node.
 
 NoSchedule and NoExecute refuse; each PreferNoSchedule taint that is not tolerated counts against a node in scoring.
+Taints whose keys are among its argument `ignoredKeys` it does not look at: another plugin of the profile knows better.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from fairway.plugin import (
     Action,
     Aspect,
     Change,
+    Cluster,
     ClusterEvent,
     Code,
     Hint,
@@ -34,6 +36,7 @@ from fairway.plugin import (
 from fairway.plugins.scheduling_gates import is_about
 from fairway.plugins.unprepared import Unprepared
 
+IGNORED_KEYS = "ignoredKeys"
 REFUSAL = Refusal(("node(s) had untolerated taint(s)",), Code.UNRESOLVABLE)
 
 
@@ -45,9 +48,20 @@ class TaintToleration(Plugin):
     normalize = "reverse"
     refused_word = "tainted"
 
+    def __init__(self, cluster: Cluster, args: Any = None) -> None:
+        super().__init__(cluster, args)
+        keys = args.get(IGNORED_KEYS, ()) if isinstance(args, dict) else ()
+        if not (isinstance(keys, list | tuple) and all(isinstance(key, str) and key for key in keys)):
+            raise ValueError(f"{IGNORED_KEYS} is {keys!r}; it has to be a list of keys of taints")
+        self._ignored = tuple(Toleration(key=key, operator="Exists") for key in keys)
+
+    def _tolerations(self, pod: Pod) -> tuple[Toleration, ...]:
+        """The pod's own, and those that every pod is taken to have."""
+        return (*pod.spec.tolerations, *self._ignored) if self._ignored else pod.spec.tolerations
+
     def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
         """Nodes without a NoSchedule or NoExecute taint that the pod does not tolerate."""
-        return ~untolerated_mask(nodes.cluster, pod.spec.tolerations, nodes.rows)
+        return ~untolerated_mask(nodes.cluster, self._tolerations(pod.pod), nodes.rows)
 
     def explain(self, pod: PodClass, nodes: Nodes, state: Any) -> Refusal:
         """kube-scheduler names no taint."""
@@ -55,7 +69,8 @@ class TaintToleration(Plugin):
 
     def funnel_words(self, pod: PodClass, nodes: Nodes, state: Any) -> Sequence[str]:
         """The first taint that is not tolerated."""
-        taints = (_untolerated(pod.spec.tolerations, node) for node in nodes.objects)
+        tolerations = self._tolerations(pod.pod)
+        taints = (_untolerated(tolerations, node) for node in nodes.objects)
         return ["?" if taint is None else _text(taint) for taint in taints]
 
     def relax(self, pod: Pod, pod_class: PodClass, refused: Sequence[Refused]) -> Iterator[Relaxation]:
@@ -63,7 +78,7 @@ class TaintToleration(Plugin):
         tolerations = pod.spec.tolerations
         taints: Counter[Taint] = Counter()
         for node in (node for _, nodes in refused for node in nodes.objects):
-            taint = _untolerated(tolerations, node)
+            taint = _untolerated(self._tolerations(pod), node)
             if taint is not None:
                 taints[Taint(key=taint.key, value=taint.value, effect=taint.effect)] += 1
         for taint, _ in taints.most_common():
@@ -74,7 +89,7 @@ class TaintToleration(Plugin):
 
     def pre_score(self, pod: PodClass, nodes: Nodes) -> tuple[Toleration, ...]:
         """The tolerations that can cover a PreferNoSchedule taint."""
-        return tuple(each for each in pod.spec.tolerations if each.effect in ("", "PreferNoSchedule"))
+        return tuple(each for each in self._tolerations(pod.pod) if each.effect in ("", "PreferNoSchedule"))
 
     def score(self, pod: PodClass, nodes: Nodes, state: tuple[Toleration, ...]) -> NDArray[np.int64]:
         """How many PreferNoSchedule taints are not tolerated: the fewer the better, after normalisation."""
@@ -89,9 +104,16 @@ class TaintToleration(Plugin):
     def events(self) -> Sequence[Hint]:
         """A node whose taints the pod now tolerates, or a toleration that the pod got."""
         return (
-            Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _is_tolerated_now),
+            Hint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), self._is_tolerated_now),
             Hint(ClusterEvent(Resource.POD, Action.UPDATE_POD_TOLERATION), is_about),
         )
+
+    def _is_tolerated_now(self, pod: Pod, change: Change) -> bool:
+        def refused(node: Node) -> bool:
+            return _untolerated(self._tolerations(pod), node) is not None
+
+        was_refused = not isinstance(change.old, Node) or refused(change.old)
+        return was_refused and isinstance(change.new, Node) and not refused(change.new)
 
 
 def _untolerated(tolerations: Sequence[Toleration], node: Node) -> Taint | None:
@@ -100,11 +122,3 @@ def _untolerated(tolerations: Sequence[Toleration], node: Node) -> Taint | None:
 
 def _text(taint: Taint) -> str:
     return f"{taint.key}={taint.value}" if taint.value else taint.key
-
-
-def _is_tolerated_now(pod: Pod, change: Change) -> bool:
-    def refused(node: Node) -> bool:
-        return _untolerated(pod.spec.tolerations, node) is not None
-
-    was_refused = not isinstance(change.old, Node) or refused(change.old)
-    return was_refused and isinstance(change.new, Node) and not refused(change.new)

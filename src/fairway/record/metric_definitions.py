@@ -58,6 +58,12 @@ DEFINITIONS: Final = (
     Definition("throughput_per_hour", "pods/h", "higher", "pods that succeeded by makespan"),
     Definition("utilisation_{}", "share", "higher", "requested amounts times seconds by what ready nodes had"),
     Definition("utilisation_peak_{}", "share", "", "the largest at any time"),
+    Definition(
+        "utilisation_allocated_{}",
+        "share",
+        "",
+        "as utilisation, but nodes that somebody has exclusively count as a whole; only where somebody has",
+    ),
     Definition("imbalance_{}_spread", "share", "lower", "largest minus smallest utilisation of a node, over time"),
     Definition("imbalance_{}_std", "share", "lower", "standard deviation of the nodes' utilisations, over time"),
     Definition("imbalance_{}_cv", "", "lower", "the same by their mean: the coefficient of variation, over time"),

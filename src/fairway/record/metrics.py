@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fairway.record.data_metrics import DataMetrics, data_metrics
 from fairway.record.distribution import Distribution, jain_index
+from fairway.record.exclusive_load import allocated_shares
 from fairway.record.gpu_history import GpuMetrics, gpu_metrics
 from fairway.record.load import Floats, LoadHistory, load_history
 from fairway.record.placement import Cost, Imbalance, NodesUsed, cost_of, fragmentation, imbalance, nodes_used
@@ -75,6 +76,7 @@ class Metrics:
     throughput_per_hour: float | None
     utilisation: dict[str, float]  # by resource
     utilisation_peak: dict[str, float]
+    utilisation_allocated: dict[str, float]  # empty where nobody had a node exclusively
     imbalance: dict[str, Imbalance]
     nodes_used: NodesUsed
     cost: Cost | None  # None: no node has a price
@@ -151,6 +153,7 @@ def measure(run: Run) -> Metrics:
             if there[number] > 0
         },
         utilisation_peak=_peaks(history),
+        utilisation_allocated=allocated_shares(run, history),
         imbalance=imbalance(history),
         nodes_used=nodes_used(history),
         cost=cost_of(run, history),

@@ -12,11 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.model.node_price import PRICE, price_of
-from fairway.record.load import Floats, LoadHistory
+from fairway.record.load import Floats, LoadHistory, Spans
 from fairway.record.manifests import node_of
 from fairway.record.run import Run
 
-__all__ = ["Cost", "Imbalance", "NodesUsed", "busy_spans", "cost_of", "fragmentation", "imbalance", "nodes_used"]
+__all__ = [
+    "Cost",
+    "Imbalance",
+    "NodesUsed",
+    "busy_spans",
+    "busy_stretches",
+    "cost_of",
+    "fragmentation",
+    "imbalance",
+    "nodes_used",
+]
 
 DAY_HOURS = 24
 NUM_CELLS = 1_000_000  # nodes times instants, for imbalance
@@ -76,8 +86,12 @@ def imbalance(history: LoadHistory) -> dict[str, Imbalance]:
 
 def busy_spans(history: LoadHistory) -> tuple[NDArray[np.int32], Floats, Floats]:
     """Nodes from their first pod's coming to their last pod's going, each time: nodes, begins and ends (num_spans,)."""
-    held = history.held
-    is_real = held.end > held.begin
+    return busy_stretches(history.held)
+
+
+def busy_stretches(held: Spans, mask: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int32], Floats, Floats]:
+    """The same for any spans, or those of a mask."""
+    is_real = held.end > held.begin if mask is None else mask & (held.end > held.begin)
     nodes = np.concatenate([held.node[is_real], held.node[is_real]])
     times = np.concatenate([held.begin[is_real], held.end[is_real]])
     steps = np.repeat([1, -1], is_real.sum())

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from fairway.model import DecodeError, Source, object_name
 from fairway.model.data_need import DATA, DATA_MODE
+from fairway.model.tenant import EXCLUSIVE, ONE_PER_NODE
 
 __all__ = [
     "ARRIVAL",
@@ -52,6 +53,7 @@ QOS: Final = f"{PREFIX}qos"  # the class of service a trace gives it
 KNOWN: Final = (
     *(ARRIVAL, DURATION, FAIL_AFTER, FAIL_PROBABILITY, EXIT_CODE, START_LATENCY),
     *(TIME_LIMIT, USER, GROUP, GANG, GANG_SIZE, DATA, DATA_MODE, QOS),
+    *(EXCLUSIVE, ONE_PER_NODE),
 )
 LONGEST_KEY: Final = 100
 """Longer ones are none of these: to compare takes time."""
@@ -127,6 +129,10 @@ def _problem(key: str, text: str) -> str:
         return f"must be a number from 0 to 1, not {text!r}"
     elif key == EXIT_CODE and not (CODE.fullmatch(text) and 1 <= int(text) <= 255):
         return f"must be a whole number from 1 to 255, not {text!r}"
+    elif key == EXCLUSIVE and text not in ("node", "user"):
+        return f"must be node or user, not {text!r}"
+    elif key == ONE_PER_NODE and text not in ("true", "false"):
+        return f"must be true or false, not {text!r}"
     elif key.startswith(PREFIX) and key not in KNOWN and len(key) <= LONGEST_KEY:
         near = difflib.get_close_matches(key, KNOWN, 1, 0.9)
         return f"is unknown; did you mean {near[0]}?" if near else ""

@@ -1,7 +1,7 @@
 """What people are told: Events (events.k8s.io/v1) about pods, aggregated, bounded, and never in anybody's way.
 
-In: `scheduled`, `failed`, `preempted` from the world. Out: Events as kube-scheduler writes them: the first time a new
-one, the second a series with its count, after that silence until the series has ended; a sweep every six minutes
+In: what happened, from the world (`scheduled`, `failed`, ...). Out: Events as kube-scheduler writes them: first a new
+one, the second time a series with its count, after that silence until the series has ended; a sweep every six minutes
 then writes the final count. Events wait while bindings do; when too many wait, the oldest are given up and counted.
 kube-scheduler 1.36: client-go tools/events/event_broadcaster.go.
 """
@@ -24,6 +24,7 @@ from fairway.live.api.clock import Clock, micro_time
 from fairway.live.api.connection import Answer
 from fairway.live.api.problems import LiveProblem, status_message
 from fairway.model import Pod
+from fairway.model.tenant import job_name
 from fairway.queue import profile_name
 
 __all__ = ["EventWriter"]
@@ -111,6 +112,11 @@ class EventWriter:
     def preempted(self, victim: Pod, preemptor_uid: str, node: str) -> None:
         """A pod had to make room."""
         self._tell(victim, "Normal", "Preempted", "Preempting", f"Preempted by pod {preemptor_uid} on node {node}")
+
+    def exclusivity_broken(self, pod: Pod, other: Pod, node: str) -> None:
+        """A pod does not have its node to itself, though it should."""
+        note = f"pod {other.key} of {profile_name(other)} is on node {node} too, which {job_name(pod)} has exclusively"
+        self._tell(pod, "Warning", "ExclusivityBroken", "Guarding", cut_message(note))
 
     def _tell(self, pod: Pod, kind: str, reason: str, action: str, note: str) -> None:
         if len(self._waiting) >= LIMIT:

@@ -27,6 +27,7 @@ from fairway.live.world.binding import Binder, BindingSettings
 from fairway.live.world.conditions import StatusWriter, WantedStatus
 from fairway.live.world.events import EventWriter
 from fairway.live.world.eviction import Evictor
+from fairway.live.world.node_guard import NodeGuard, guard_of
 from fairway.live.world.pod_reader import PodReader
 from fairway.live.world.pre_bind import PodPreparations
 from fairway.live.world.writing import Writer
@@ -89,16 +90,21 @@ class LiveWorld:
         self.evictor.on_done = metrics.preemption_carried_out
         self.preparations = PodPreparations(api, self)
         self.writer = Writer(api, self.may_write)
+        self._api = api
+        self.guard: NodeGuard | None = None
 
     def attach(self, scheduler: Scheduler) -> None:
         """The scheduler that this is the world of."""
         self._scheduler = scheduler
+        self.guard = guard_of(scheduler, self._api, self._clock, self.events, self.may_write)
 
     async def run(self) -> None:
         """Keep the workers going until cancelled."""
         async with asyncio.TaskGroup() as group:
             for part in (self.binder, self.assumed, self.statuses, self.events, self.writer):
                 group.create_task(part.run())
+            if self.guard is not None:
+                group.create_task(self.guard.run())
 
     async def finish(self, seconds: float) -> None:
         """Let bindings come to an end, for so long, then words to people, for a moment: a successor is waiting."""
@@ -265,6 +271,8 @@ class LiveWorld:
             if item.is_terminating or event.verb is Verb.DELETED:
                 self.evictor.confirm(item.metadata.uid)
         self.preparations.saw(event)
+        if self.guard is not None:
+            self.guard.saw(event)
 
     @property
     def backlog(self) -> int:

@@ -52,6 +52,8 @@ PLAIN_KEYS: Final = frozenset(("kubernetes.io/arch", "kubernetes.io/os", GPU_MOD
 WILDCARDS: Final = frozenset(("", "0.0.0.0", "::", "127.0.0.1", "::1"))
 PLAIN_VALUE: Final = re.compile(r"[+-]?[0-9]{1,18}|true|false|")
 NAMING_ANNOTATIONS: Final = ("user", "selected-node", "storage-class", "queue", "gang", "account", "partition", "data")
+JOBS_ANNOTATION: Final = "connect-to"
+"""Names of jobs, with or without their namespaces: NAME,NAMESPACE/NAME."""
 TAINT: Final = re.compile(r"\{([^{}:]*): ?([^{}]*)\}")
 DATASET_LABEL: Final = re.compile(r"dataset\.[^./]*\.(id|useas)")
 """Labels by which a pod names a dataset; the value of the first kind is its name."""
@@ -118,11 +120,16 @@ class Pseudonyms:
 
     def annotations(self, annotations: dict[str, str]) -> dict[str, str]:
         """Those that decide something; names in them are replaced."""
-        return {
-            key: ",".join(map(self.name, value.split(","))) if key.rpartition("/")[2] in NAMING_ANNOTATIONS else value
-            for key, value in kept_annotations(annotations).items()
-            if not key.startswith(OWN_ANNOTATIONS) or key.rpartition("/")[2] in NAMING_ANNOTATIONS or len(value) < 20
-        }
+        found: dict[str, str] = {}
+        for key, value in kept_annotations(annotations).items():
+            word = key.rpartition("/")[2]
+            if word in NAMING_ANNOTATIONS:
+                found[key] = ",".join(map(self.name, value.split(",")))
+            elif word == JOBS_ANNOTATION:
+                found[key] = re.sub(r"[^,/\s]+", lambda name: self.name(name[0]), value)
+            elif not key.startswith(OWN_ANNOTATIONS) or len(value) < 20:
+                found[key] = value
+        return found
 
     def _labels(self, labels: dict[str, str]) -> dict[str, str]:
         return {self.label_key(key): self.label_value(key, value) for key, value in labels.items()}
