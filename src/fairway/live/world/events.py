@@ -112,6 +112,10 @@ class EventWriter:
         """A pod had to make room."""
         self._tell(victim, "Normal", "Preempted", "Preempting", f"Preempted by pod {preemptor_uid} on node {node}")
 
+    def told(self, pod: Pod, reason: str, note: str, *, is_warning: bool) -> None:
+        """A plugin has something to say."""
+        self._tell(pod, "Warning" if is_warning else "Normal", reason, "Scheduling", cut_message(note))
+
     def _tell(self, pod: Pod, kind: str, reason: str, action: str, note: str) -> None:
         if len(self._waiting) >= LIMIT:
             self._waiting.popleft()
