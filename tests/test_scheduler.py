@@ -8,15 +8,16 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from fairway.cluster import Event, PodClass, Verb
 from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.config import decode_configuration, default_configuration
-from fairway.config.plugin_entry import PluginEntry, implemented_points
+from fairway.config.plugin_entry import PluginEntry, implemented_points, plugin_entry
 from fairway.cycle import Decision, Outcome
 from fairway.cycle.pre_bind import PreBind
 from fairway.model import ContainerStatus, Node, Pod, PodCondition, ResourceRequirements, parse_quantity
-from fairway.plugin import Plugin, Refusal, Wait, Write
+from fairway.plugin import Nodes, Notice, Plugin, Refusal, Wait, Write
 from fairway.plugins.registry import REGISTRY
 from fairway.queue import Place
 from fairway.scheduler import Scheduler
@@ -35,6 +36,7 @@ class SmallWorld(FakeClock):
         self.waits: list[str] = []
         self.writes: list[tuple[str, str]] = []
         self.reports: list[str] = []
+        self.notices: list[str] = []
 
     def bind(self, pod: Pod, node: str, before: Sequence[PreBind] = ()) -> None:
         self.bindings.append((pod.metadata.name, node))
@@ -60,6 +62,9 @@ class SmallWorld(FakeClock):
 
     def report(self, decision: Decision) -> None:
         self.reports.append(f"{decision.pod.metadata.name}: {decision.message}")
+
+    def tell(self, pod: Pod, notice: Notice) -> None:
+        self.notices.append(f"{pod.metadata.name}: {notice.reason}: {notice.note}")
 
 
 def scheduler(*things: Node | Pod, accepts: bool = True, registry: Any = REGISTRY, config: Any = None) -> Scheduler:
@@ -403,3 +408,45 @@ def test_same_events_same_decisions(seed: int) -> None:
     first = run()
     assert first == run()
     assert len(first) > 9
+
+
+class Remarks(Plugin):
+    """Says something at every attempt, and more where the pod goes somewhere."""
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
+        return np.ones(len(nodes), bool)
+
+    def notices(self, pod: Pod, pod_class: PodClass, row: int | None) -> list[Notice]:
+        always = [Notice("Odd", "this pod is odd"), Notice("Odd", "this pod is odd")]
+        return always if row is None else [*always, Notice("Placed", f"on {self.cluster.nodes.names[row]}")]
+
+
+class Broken(Remarks):
+    def notices(self, pod: Pod, pod_class: PodClass, row: int | None) -> list[Notice]:
+        raise RuntimeError("no words")
+
+
+def with_remarks(kind: type[Plugin], *things: Node | Pod) -> Scheduler:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": kind.__name__}]}}}],
+    }
+    return scheduler(*things, registry={**REGISTRY, kind.__name__: plugin_entry(kind)}, config=config)
+
+
+def test_what_plugins_have_to_say_is_told_once_for_each_pod() -> None:
+    made = with_remarks(Remarks, node("a", cpu=1), pod("big", cpu=2))
+    made.run_until_idle()
+    assert world_of(made).notices == ["big: Odd: this pod is odd"]
+    made.observe(Event(Verb.MODIFIED, node("a", cpu=4)))
+    world_of(made).advance(60)
+    made.run_until_idle()
+    assert world_of(made).bindings == [("big", "a")]
+    assert world_of(made).notices == ["big: Odd: this pod is odd", "big: Placed: on a"]
+
+
+def test_a_plugin_that_breaks_while_it_talks_stops_no_pod() -> None:
+    made = with_remarks(Broken, node("a"), pod("web"))
+    made.run_until_idle()
+    assert (world_of(made).bindings, world_of(made).notices) == ([("web", "a")], [])

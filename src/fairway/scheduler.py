@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-import msgspec
-
 from fairway.cluster import TIME_PASSED, Action, Change, Cluster, ClusterEvent, Event, Resource, Verb
 from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.config import Configuration
@@ -27,7 +25,7 @@ from fairway.cycle.pre_bind import PreBind
 from fairway.cycle.sampling import TieBreak
 from fairway.model import Pod
 from fairway.model.device_need import with_devices
-from fairway.plugin import Refusal, Write
+from fairway.plugin import Notice, Refusal, Write
 from fairway.queue import Observer, QueuedPod, QueueRules, QueueSettings, SchedulingQueue, profile_name
 
 
@@ -58,6 +56,9 @@ class World(Protocol):
 
     def report(self, decision: Decision) -> None:
         """Tell people: the pod's condition and an event, with `decision.message`."""
+
+    def tell(self, pod: Pod, notice: Notice) -> None:
+        """A plugin has something else to say to people: an event about the pod."""
 
 
 Look = Callable[[Profile, Decision], None]
@@ -227,6 +228,9 @@ class Scheduler:
         decision.attempt = queued.attempts
         if self._look is not None:
             self._look(profile, decision)
+        for notice in profile.new_notices(decision, queued.told):
+            queued.told |= {notice}
+            self.world.tell(pod, notice)
         if decision.outcome is Outcome.SCHEDULED:
             self._proceed(queued, decision, settle(profile, decision))
         else:
@@ -286,7 +290,7 @@ class Scheduler:
     def _tell_others(self, decision: Decision) -> None:
         """There is room again. To be said when the pod is back in the queue: its own leaving does not help it."""
         uid = decision.pod.metadata.uid
-        self.queue.move((_left(_on_node(decision)),), only=lambda other: other.metadata.uid != uid)
+        self.queue.move((_left(decision.pod_there),), only=lambda other: other.metadata.uid != uid)
 
     def _fail(self, queued: QueuedPod, decision: Decision) -> None:
         """No node, for now: wait for something that helps, and make room if preemption found a way."""
@@ -334,16 +338,10 @@ class Scheduler:
     def _release(self, decision: Decision) -> None:
         """Give the room back, which may help others."""
         self._unreserve(decision)
-        self.queue.move((_left(_on_node(decision)),))
+        self.queue.move((_left(decision.pod_there),))
 
     def _unreserve(self, decision: Decision) -> None:
         self.profiles[profile_name(decision.pod)].release(decision.pod, decision.pod_class, decision.row)
-
-
-def _on_node(decision: Decision) -> Pod:
-    """The pod as it was, or would have been, on its node."""
-    spec = msgspec.structs.replace(decision.pod.spec, node_name=decision.node)
-    return msgspec.structs.replace(decision.pod, spec=spec)
 
 
 def _left(pod: Pod) -> Change:

@@ -213,6 +213,23 @@ def test_what_people_read() -> None:
     assert words["far"][0] == "data: 1 copy, none on the ladder, 0 points"
 
 
+def test_people_are_told_what_is_ignored_and_what_a_pod_was_placed_without() -> None:
+    what = cluster(NODES, objects=[dataset("late", provision="Pending", info="soon")])
+    made = profile(what, "NodeResourcesFit", "DataLocality")
+    odd = pod("user", labels={"dataset.x.id": "a", "dataset.0.id": "late", "dataset.1.id": "none"})
+    decision = made.decide(odd)
+    ignored, missing = made.new_notices(decision, frozenset())
+    assert ignored.reason == "DataIgnored"
+    assert "label dataset.x.id: 'x' is no number" in ignored.note
+    assert missing.reason == "DataMissing"
+    assert missing.note == (
+        f'Placed on {decision.node} though dataset "late" is not ready: Pending, soon, dataset "none" does not exist'
+    )
+    assert made.new_notices(decision, frozenset([ignored, missing])) == []
+    plain = made.decide(pod("plain"))
+    assert made.new_notices(plain, frozenset()) == []
+
+
 # -- waiting -------------------------------------------------------------------------------------------------------
 
 

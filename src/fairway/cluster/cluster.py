@@ -15,7 +15,7 @@ from typing import TypeVar
 from fairway.cluster.aspects import Aspect, Versions
 from fairway.cluster.changes import is_heartbeat, node_changes, pod_changes
 from fairway.cluster.clock import ClusterClock
-from fairway.cluster.datasets import DATASET_KINDS, Datasets
+from fairway.cluster.datasets.known_datasets import DATASET_KINDS, Datasets
 from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
 from fairway.cluster.gpus.fragmentation import Fragmentation
 from fairway.cluster.gpus.typical_pods import Shape, TypicalPods

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fairway.model import Pod
-from fairway.plugin import Candidate, Code, PodClass, Refusal, Write
+from fairway.plugin import Candidate, Code, PodClass, Refusal, Write, with_spec
 
 if TYPE_CHECKING:
     from fairway.cycle.diagnosis import Diagnosis
@@ -104,6 +104,11 @@ class Decision:
         if self.diagnosis is None:
             return NO_NODES
         return self.diagnosis.message(", ".join(self.preemption.reasons) if self.preemption else "")
+
+    @property
+    def pod_there(self) -> Pod:
+        """The pod as it is, or would have been, on its node."""
+        return with_spec(self.pod, node_name=self.node)
 
     @property
     def event(self) -> str:

@@ -20,6 +20,7 @@ from fairway.plugin import (
     MAX_SCORE,
     Create,
     Hint,
+    Notice,
     Patch,
     Plugin,
     PostFilterResult,
@@ -236,6 +237,13 @@ def _checked_hints(plugin: Plugin, answer: Any) -> Any:
     raise PluginError(f"plugin {plugin.name}: events() must return a list of Hints; it returned {_shortened(answer)}")
 
 
+def _checked_notices(plugin: Plugin, answer: Any, *args: Any) -> Any:
+    if isinstance(answer, (list, tuple)) and all(isinstance(notice, Notice) for notice in answer):
+        return answer
+    words = f"notices() must return a list of Notices; it returned {_shortened(answer)}"
+    raise PluginError(f"plugin {plugin.name}: {words}")
+
+
 def _checked_turn(plugin: Plugin, answer: Any, waiting: Any) -> Any:
     """Keys are compared with each other, so they have to be of one make."""
     kinds = [_key_kind(part) for part in answer] if isinstance(answer, tuple) else [""]
@@ -297,6 +305,7 @@ CHECKS: dict[str, Callable[..., Any]] = {
     "supply": _checked_supply,
     "funnel_words": _checked_funnel,
     "relax": _checked_relaxations,
+    "notices": _checked_notices,
     "score": _checked_scores,
     "normalize_scores": _checked_scores,
     "explain_score": _checked_lines,

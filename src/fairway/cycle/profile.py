@@ -27,7 +27,7 @@ from fairway.cycle.pre_bind import PreBind
 from fairway.cycle.sampling import Sampler, TieBreak, TieBreaker
 from fairway.cycle.timing import PluginTimer, timed
 from fairway.model import Pod
-from fairway.plugin import Action, ClusterEvent, Code, Hint, Plugin, Refusal, Resource, overrides
+from fairway.plugin import Action, ClusterEvent, Code, Hint, Notice, Plugin, Refusal, Resource, overrides
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -102,6 +102,7 @@ class Profile:
         self.plugins: list[Plugin] = list(
             dict.fromkeys([*used, *self.pre_scores, *self.reserves, *self.permits, *self.pre_binds])
         )
+        self._notifiers = [plugin for plugin in self.plugins if overrides(plugin, "notices")]
         self._by_name = plugins
         # A user's post-filter or extender may do anything: it is asked every time.
         self.remembers_failures = not extenders and all(
@@ -193,6 +194,18 @@ class Profile:
     def fits_on(self, pod: Pod, row: int) -> bool:
         """Would the pod pass the filters on this one node?"""
         return feasibility.fits_on(self, pod, row)
+
+    def new_notices(self, decision: Decision, told: frozenset[Notice]) -> list[Notice]:
+        """What plugins want people to know about the attempt, without what they were told."""
+        row = decision.row if decision.outcome is Outcome.SCHEDULED else None
+        news: list[Notice] = []
+        for plugin in self._notifiers:
+            answer = _answer(plugin.notices, decision.pod, decision.pod_class, row)
+            if isinstance(answer, Refusal):
+                logger.error("%s", ", ".join(answer.reasons))  # a plugin broke: no reason to stop the pod
+            else:
+                news += answer
+        return [notice for notice in dict.fromkeys(news) if notice not in told]
 
     def assume(self, decision: Decision, pod: Pod | None = None) -> Stop | None:
         """The pod (or a newer version of it) counts on its node from now on; plugins take what else it needs.

@@ -18,7 +18,7 @@ from fairway.cycle import Decision
 from fairway.cycle.pre_bind import PreBind
 from fairway.live.api.clock import Clock
 from fairway.model import Pod
-from fairway.plugin import Write
+from fairway.plugin import Notice, Write
 from fairway.queue import Place, QueuedPod
 from fairway.scheduler import Scheduler
 
@@ -92,6 +92,9 @@ class ShadowWorld:
     def report(self, decision: Decision) -> None:
         """Remember that no node was found."""
         self._refused[decision.pod.metadata.uid] = decision.message
+
+    def tell(self, pod: Pod, notice: Notice) -> None:
+        """Events are for the scheduler that decides."""
 
     # -- what really happens -------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from fairway.plugin.verdicts import (
     Attempt,
     Hint,
     Locality,
+    Notice,
     PostFilterResult,
     Preparation,
     Refusal,
@@ -162,6 +163,14 @@ class Plugin:
         Whether it helps need not be known: each is tried, and proposed as a fix only if some node fits then.
         """
         return smaller_requests(self.supply, pod, pod_class, refused)
+
+    def notices(self, pod: Pod, pod_class: PodClass, row: int | None) -> Sequence[Notice]:
+        """What people should be told about this attempt besides how it ends: events about the pod.
+
+        `row` is that of the node it goes to, None if it goes nowhere now. Nothing is told of a pod twice. Decides
+        nothing, and is asked at every attempt: it has to be fast.
+        """
+        return ()
 
     # -- which node ----------------------------------------------------------------------------------------------
 

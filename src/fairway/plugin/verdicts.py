@@ -29,6 +29,7 @@ __all__ = [
     "Code",
     "Hint",
     "Locality",
+    "Notice",
     "PostFilterResult",
     "Preparation",
     "Refusal",
@@ -152,6 +153,15 @@ class Preparation:
     timeout_seconds: float = 600.0
     about: frozenset[str] = frozenset()  # such as "Pod default/web-0", "Node n1"; empty: asked at every event
     doing: str = ""  # what is waited for, in the words about a time-out
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What `notices` returns: an event about the pod, for people to read."""
+
+    reason: str  # one word, in CamelCase, the same whenever the same is meant
+    note: str  # a sentence
+    is_warning: bool = True
 
 
 class Locality(enum.Enum):

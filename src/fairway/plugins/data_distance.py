@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.data_ground import DataGround
+from fairway.cluster.datasets.data_ground import DataGround
 from fairway.plugins.data_locality_args import Rung
 
 __all__ = ["Reach", "Rungs"]

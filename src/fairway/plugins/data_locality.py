@@ -1,7 +1,7 @@
 """DataLocality: puts pods near the datasets they use, unless whoever serves them is overloaded.
 
 A pod names its datasets (`fairway.model.data_need`); objects and labels of nodes tell where copies are
-(`fairway.cluster.data_copies`). The nearer a copy by the ladder of labels, and the less busy its node, the higher the
+(`fairway.cluster.datasets.data_copies`). The nearer a copy by the ladder of labels, and the less busy its node, the higher the
 score. In mode `require`, and where data can be read only on the nodes that hold it, nodes too far away are refused; a
 required dataset that is not there yet keeps the pod waiting until it is. Pods without datasets are of no concern here.
 Also known as CacheAwarePlugin, after the example that comes with Datashim.
@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.data_copies import DataCopies, find_copies
-from fairway.cluster.data_ground import DataGround
+from fairway.cluster.datasets.data_copies import DataCopies, find_copies
+from fairway.cluster.datasets.data_ground import DataGround
 from fairway.model import Pod
 from fairway.model.data_need import DATA, DATA_MODE, DataNeed, data_need, is_data_label
 from fairway.model.dataset import Dataset, DatasetInternal
@@ -32,6 +32,7 @@ from fairway.plugin import (
     Hint,
     Locality,
     Nodes,
+    Notice,
     Plugin,
     PodClass,
     Refusal,
@@ -119,6 +120,21 @@ class DataLocality(Plugin):
     def explain_score(self, pod: PodClass, nodes: Nodes, state: DataUse) -> Sequence[Sequence[str]]:
         return [data_lines(self.cluster, state, row) for row in nodes.numbers.tolist()]
 
+    # -- for people ----------------------------------------------------------------------------------------------
+
+    def notices(self, pod: Pod, pod_class: PodClass, row: int | None) -> Sequence[Notice]:
+        """What makes no sense, and what the pod was placed without."""
+        kept = self._kept(pod_class)
+        notices = []
+        if kept.need.problems:
+            notices.append(Notice("DataIgnored", f"Ignored: {'; '.join(kept.need.problems)}"))
+        if row is not None and kept.need.names:
+            missing = _missing(self._refresh(pod_class, kept).copies)
+            if missing:
+                where = self.cluster.nodes.names[row]
+                notices.append(Notice("DataMissing", f"Placed on {where} though {', '.join(missing)}"))
+        return notices
+
     # -- what is kept --------------------------------------------------------------------------------------------
 
     def _kept(self, pod: PodClass) -> ClassData:
@@ -143,7 +159,8 @@ class DataLocality(Plugin):
             }
             requires = (kept.need.mode or self.args.mode) == "require"
             kept.use = DataUse(self.args, self._ground, self._laid(), copies, requires)
-            kept.refusal = _missing(copies) if requires else None
+            missing = _missing(copies) if requires else ()
+            kept.refusal = Refusal(missing, Code.PENDING) if missing else None
         return kept.use
 
     def _version(self, namespace: str, name: str) -> int:
@@ -182,15 +199,15 @@ def _lacking(nodes: Nodes, state: DataUse) -> list[str]:
     return [next((name for name, mask in near if not mask[place]), "") for place in range(len(nodes))]
 
 
-def _missing(copies: dict[str, DataCopies]) -> Refusal | None:
-    """What is required and not there yet."""
+def _missing(copies: dict[str, DataCopies]) -> tuple[str, ...]:
+    """What is not there yet, in words."""
     reasons = []
     for name, one in copies.items():
         if not one.exists:
             reasons.append(f'dataset "{name}" does not exist')
         elif one.unready:
             reasons.append(f'dataset "{name}" is not ready: {one.unready}')
-    return Refusal(tuple(reasons), Code.PENDING) if reasons else None
+    return tuple(reasons)
 
 
 def _need_of(pod: Pod) -> DataNeed:

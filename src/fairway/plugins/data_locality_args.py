@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from fairway.cluster.data_ground import HOSTNAME
+from fairway.cluster.datasets.data_ground import HOSTNAME
 from fairway.model import label_key_problem
 from fairway.model.field_problem import out_of_range, shown
 from fairway.model.meta import Value

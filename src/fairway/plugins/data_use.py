@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.data_copies import DataCopies
-from fairway.cluster.data_ground import DataGround
+from fairway.cluster.datasets.data_copies import DataCopies
+from fairway.cluster.datasets.data_ground import DataGround
 from fairway.plugins.data_distance import Reach, Rungs
 from fairway.plugins.data_locality_args import DataLocalityArgs
 

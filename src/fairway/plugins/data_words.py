@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from fairway.cluster.data_copies import DataCopies
-from fairway.cluster.data_ground import HOSTNAME
+from fairway.cluster.datasets.data_copies import DataCopies
+from fairway.cluster.datasets.data_ground import HOSTNAME
 from fairway.plugins.data_use import DataUse
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from fairway.model import Pod
-    from fairway.plugin import Refusal
+    from fairway.plugin import Notice, Refusal
 
 __all__ = ["Pending", "Place", "QueuedPod", "SortKey", "priority_order"]
 
@@ -53,6 +53,7 @@ class QueuedPod(msgspec.Struct, eq=False, kw_only=True, gc=False):
     was_flushed: bool = False  # it is active only because it had waited too long, not because anything happened
     flush_timestamp: float = -math.inf  # when that was
 
+    told: frozenset[Notice] = frozenset()  # what plugins had to say about it, and people know
     latest: Pod | None = None  # the newest version that arrived while it is in flight
     is_deleted: bool = False  # it was deleted, or bound by somebody else, while it is in flight
     ticket: int = 0  # which entry of a `PodHeap` is its own; 0: none

@@ -21,7 +21,7 @@ from fairway.model import Pod
 from fairway.model.device_need import binding_annotations
 from fairway.model.disruption import PREEMPTED
 from fairway.model.meta import EPOCH
-from fairway.plugin import Write
+from fairway.plugin import Notice, Write
 from fairway.queue import Place, QueuedPod
 from fairway.record import Recorder, RecordOptions, Scored, best_nodes
 from fairway.record.vocabulary import HoldNote
@@ -238,6 +238,10 @@ class SimScheduler:
         if wanted != current.status.nominated_node_name and (wanted or preemption.clear_nomination):
             status = msgspec.structs.replace(current.status, nominated_node_name=wanted)
             self._api.update(msgspec.structs.replace(current, status=status))
+
+    def tell(self, pod: Pod, notice: Notice) -> None:
+        """For the recording."""
+        self._recorder.event(self.now(), "Pod", pod.key, notice.reason, notice.note)
 
     def _queue_moved(
         self, queued: QueuedPod, origin: Place | None, place: Place | None, event: str, time: float

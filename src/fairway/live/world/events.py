@@ -118,6 +118,10 @@ class EventWriter:
         note = f"pod {other.key} of {profile_name(other)} is on node {node} too, which {job_name(pod)} has exclusively"
         self._tell(pod, "Warning", "ExclusivityBroken", "Guarding", cut_message(note))
 
+    def told(self, pod: Pod, reason: str, note: str, *, is_warning: bool) -> None:
+        """A plugin has something to say."""
+        self._tell(pod, "Warning" if is_warning else "Normal", reason, "Scheduling", cut_message(note))
+
     def _tell(self, pod: Pod, kind: str, reason: str, action: str, note: str) -> None:
         if len(self._waiting) >= LIMIT:
             self._waiting.popleft()

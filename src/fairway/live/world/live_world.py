@@ -32,7 +32,7 @@ from fairway.live.world.pod_reader import PodReader
 from fairway.live.world.pre_bind import PodPreparations
 from fairway.live.world.writing import Writer
 from fairway.model import Pod
-from fairway.plugin import Write
+from fairway.plugin import Notice, Write
 from fairway.plugins.volume_binding import VolumeBinding
 from fairway.queue import Place, QueuedPod
 from fairway.record.vocabulary import HoldNote
@@ -188,6 +188,13 @@ class LiveWorld:
         elif preemption is None or preemption.clear_nomination or is_error:
             nominated = ""
         self.statuses.write(pod, WantedStatus("SchedulerError" if is_error else "Unschedulable", message, nominated))
+
+    def tell(self, pod: Pod, notice: Notice) -> None:
+        """Tell people what a plugin has to say."""
+        if self.may_write():
+            self.events.told(pod, notice.reason, notice.note, is_warning=notice.is_warning)
+        if self.on_note is not None:
+            self.on_note(pod, notice.reason, notice.note)
 
     def queue_moved(self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float) -> None:
         """A `fairway.queue.Observer`. A plugin that keeps a pod out is named."""

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.data_ground import DataGround
-from fairway.cluster.datasets import KnownDataset
+from fairway.cluster.datasets.data_ground import DataGround
+from fairway.cluster.datasets.known_datasets import KnownDataset
 from fairway.model.dataset import NODE_DATA, DataPlacement
 
 if TYPE_CHECKING:

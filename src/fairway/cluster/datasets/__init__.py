@@ -1,0 +1,4 @@
+"""Data that pods use: what objects tell of it, and on which of the nodes there are copies.
+
+`known_datasets` has the objects, `data_ground` the nodes as far as data is concerned, `data_copies` both together.
+"""
