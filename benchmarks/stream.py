@@ -1,11 +1,15 @@
 """Does it slow a scheduler down to be listened to? Pods bound a second with and without followers, on one API server.
 
 The same waiting pods are bound again and again, by a scheduler that nobody follows, one whose stream is read whole, one
-whose reader has stopped reading, and one that tells a sniffer which is not there. The kinds take turns, and the best
-turn of each counts, as whatever else the machine does makes a turn slower. Then a million events go through one ring.
+whose reader has stopped reading, and one that tells a sniffer which is not there. The kinds take turns, and each turn
+is compared with that of nobody's in the same round: of these ratios the median counts. There are two of them: pods
+bound a second by the clock, in which everything shows that the machine does besides, the reader and the API server
+among it; and pods a second of the scheduler's own processor time, in which only its own work does. A budget is missed
+if both say so.
+Then a million events go through one ring.
 
-    python benchmarks/stream.py                        five turns each, 1,000 nodes, 3,000 pods
-    python benchmarks/stream.py --nodes 300 --pods 1500 --turns 3
+    python benchmarks/stream.py                        five rounds, 1,000 nodes, 3,000 pods
+    python benchmarks/stream.py --nodes 300 --pods 900 --rounds 3
 
 Exit code 1 below 95 % with a reader, 95 % with one that has stopped, 98 % with a sniffer that is not there, or if the
 ring holds more than 64 MiB. Called by `make bench-stream`.
@@ -14,7 +18,9 @@ ring holds more than 64 MiB. Called by `make bench-stream`.
 from __future__ import annotations
 
 import argparse
+import os
 import resource
+import statistics
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -84,29 +90,35 @@ def turn(control_plane: ControlPlane, kind: Kind, pods: Sequence[Any], log: Path
         control_plane.api().create_all(pods)
         before = scheduler.cpu_seconds()
         scheduler.thaw()
-        scheduler.wait_until(lambda: len(bound.times) == len(pods), "all pods are bound", 600)
+        try:
+            scheduler.wait_until(lambda: len(bound.times) == len(pods), f"all {len(pods)} pods are bound", 300)
+        finally:
+            bound.close()
         cpu = scheduler.cpu_seconds() - before
-        bound.close()
     seconds = max(bound.times.values()) - min(bound.times.values())
     clear_pods(control_plane)
     return Throughput(len(pods) / seconds, 1000 * cpu / len(pods))
 
 
-def measure(num_nodes: int, num_pods: int, num_turns: int) -> bool:
-    """Print a line for each kind; whether all keep to the budget."""
+def measure(num_nodes: int, num_pods: int, num_rounds: int) -> bool:
+    """Print a line for each turn and for each kind; whether all keep to the budget."""
     nodes, pods = workload(num_nodes, num_pods)
-    turns: dict[str, list[Throughput]] = {name: [] for name in KINDS}
+    rounds: list[dict[str, Throughput]] = []
     with tempfile.TemporaryDirectory() as folder, cluster(nodes) as control_plane:
-        for number in range(num_turns):
-            for name, kind in KINDS.items():
-                turns[name].append(turn(control_plane, kind, pods, Path(folder) / f"{name}-{number}.log"))
-    best = {name: max(found) for name, found in turns.items()}
+        turn(control_plane, KINDS["nobody"], pods, Path(folder) / "first.log")  # the server's caches are cold
+        for number in range(num_rounds):
+            rounds.append({})
+            # Forwards and backwards in turn: whatever drifts does so for all of them.
+            for name in list(KINDS)[:: 1 if number % 2 == 0 else -1]:
+                found = turn(control_plane, KINDS[name], pods, Path(folder) / f"{name}-{number}.log")
+                rounds[-1][name] = found
+                print(f"round {number + 1}, {name:>10}: {found}", flush=True)
     is_met = True
-    for name, found in best.items():
-        ratio = found.pods_per_second / best["nobody"].pods_per_second
-        is_met &= ratio >= LEAST.get(name, 0.0)
-        each = " ".join(f"{one.pods_per_second:.0f}" for one in turns[name])
-        print(f"{name:>10}: {found}, {ratio:.1%} of nobody's (turns: {each})", flush=True)
+    for name, least in LEAST.items():
+        wall = statistics.median(each[name].pods_per_second / each["nobody"].pods_per_second for each in rounds)
+        cpu = statistics.median(each["nobody"].cpu_ms_per_pod / each[name].cpu_ms_per_pod for each in rounds)
+        is_met &= max(wall, cpu) >= least
+        print(f"{name:>10}: {wall:.1%} by the clock, {cpu:.1%} by processor time; at least {least:.0%}", flush=True)
     return is_met
 
 
@@ -138,10 +150,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--pods", type=int, default=3000)
-    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5)
     chosen = parser.parse_args()
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores / 2:
+        print(f"the machine is busy (load {load:.1f} on {cores} cores): the clock will tell little", file=sys.stderr)
     is_small = fill_ring()
-    return 0 if measure(chosen.nodes, chosen.pods, chosen.turns) and is_small else 1
+    return 0 if measure(chosen.nodes, chosen.pods, chosen.rounds) and is_small else 1
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from fairway.stream.message import Message, read_line
 from fairway.stream.sniffer_service import SEND
 from fairway.stream.wire.sniffer_pb2 import SendRequest, SendResponse
 from tests.cli.trial_files import Folder
+from tests.kube.processes import wait_until
 from tests.stream.test_sniffed import SHARED, real_log, step
 
 FAIRWAY = (sys.executable, "-m", "fairway")
@@ -93,6 +94,20 @@ def test_a_service_told_what_a_cluster_told(tmp_path: Path) -> None:
     check_same_run(
         tmp_path, [message for message in messages if message.object == "Pod" and " m=" in message.timestamp]
     )
+
+
+def test_a_service_that_is_killed_leaves_a_run(tmp_path: Path) -> None:
+    run = tmp_path / "run.duckdb"
+
+    def num_pods() -> int:
+        return len(tables_of(run)["pods"]) if run.exists() else 0
+
+    with service(str(run)) as (process, address):
+        for number in (1, 2):  # it grows
+            send_all(address, [step("BindingSuccess", number, f"p{number}")])
+            wait_until(lambda number=number: num_pods() == number, "the run has that pod")  # type: ignore[misc]
+        process.kill()
+    assert [row["pod"] for row in tables_of(run)["occupancy"]] == ["default/p1", "default/p2"]
 
 
 def test_a_log_goes_on_where_it_ended(tmp_path: Path) -> None:

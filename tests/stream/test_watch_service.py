@@ -2,9 +2,11 @@
 
 import itertools
 import json
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -223,11 +225,47 @@ def test_over_tls() -> None:
     from fairway.live.api.certificates import self_signed  # noqa: PLC0415
 
     certificate, key = self_signed()
-    with serving(StreamRecorder("s"), tls=Tls(certificate, key)) as (_, address):
+    with serving(StreamRecorder("s"), tls=lambda: (certificate, key)) as (_, address):
         here = StreamAddress(address.replace("127.0.0.1", "localhost"), authority=certificate)
         assert next(follow(here, watch_request(), lambda seconds: False)).resume == "s:1"
         with pytest.raises(CannotWatchError, match="UNAVAILABLE"):
             next(follow(StreamAddress(address), watch_request(), lambda seconds: False))
+
+
+def test_a_certificate_that_is_replaced_is_served_from_then_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from fairway.live.api.certificate_files import CertificateFiles  # noqa: PLC0415
+    from fairway.live.api.certificates import BadCertificate, self_signed  # noqa: PLC0415
+
+    cert_file, key_file = tmp_path / "tls.crt", tmp_path / "tls.key"
+    first, second = self_signed(), self_signed()
+
+    def write(pair: tuple[bytes, bytes], at: int) -> None:
+        for path, data in zip((cert_file, key_file), pair, strict=True):
+            path.write_bytes(data)
+            os.utime(path, (at, at))
+
+    write(first, 1)
+    with serving(StreamRecorder("s"), tls=CertificateFiles(str(cert_file), str(key_file))) as (_, address):
+
+        def is_served(certificate: bytes) -> bool:
+            here = StreamAddress(address.replace("127.0.0.1", "localhost"), authority=certificate)
+            try:
+                return next(follow(here, watch_request(), lambda seconds: False)).resume == "s:1"
+            except CannotWatchError:
+                return False
+
+        assert (is_served(first[0]), is_served(second[0])) == (True, False)
+        write(second, 2)
+        assert (is_served(first[0]), is_served(second[0])) == (False, True)
+        write((first[0], second[1]), 3)  # they do not belong together
+        assert is_served(second[0])
+        assert "the stream's certificate is kept" in caplog.text
+        cert_file.unlink()
+        assert is_served(second[0])
+    with pytest.raises(BadCertificate, match="can not be used"):
+        CertificateFiles(str(cert_file), str(key_file))
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,12 @@ read, what the scheduler says about a pod, what to serve with, and where to coun
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
-from fairway.live.api.certificates import BadCertificate, fingerprint, self_signed
+from fairway.live.api.certificate_files import CertificateFiles
 from fairway.live.api.clock import Clock
 from fairway.live.api.late_connection import Closable, LateConnection
 from fairway.live.api.problems import LiveProblem
@@ -24,8 +22,6 @@ from fairway.model import Pod
 from fairway.record import Recorder
 
 __all__ = ["STREAM_PATH", "CannotFollow", "Follower", "Home", "start_followers"]
-
-logger = logging.getLogger(__name__)
 
 STREAM_PATH = "/fairway/stream/v1"
 """What the API server is asked about: may somebody `get` this path?"""
@@ -50,7 +46,7 @@ class Home:
 
     origin: int  # nanoseconds since 1970 of the recording's 0
     refusal: Callable[[str], Awaitable[NoAccess | None]]  # of somebody with this token
-    certificate: Callable[[], tuple[bytes, bytes]]  # and its key, PEM
+    certificate: Callable[[], Callable[[], tuple[bytes, bytes]]]  # and its key, PEM, as they are at each time
     metrics: SchedulerMetrics
     close: Callable[[], Awaitable[None]]
     is_leading: Callable[[], bool] = lambda: True
@@ -94,7 +90,7 @@ def start_followers(  # noqa: PLR0913 - what a process offers, by name
         home = Home(
             round(origin * 1e9),
             _refusal(DelegatedAccess(connection, clock)),
-            lambda: _certificate(*tls_files),
+            lambda: CertificateFiles(*tls_files),
             metrics,
             connection.close,
             is_leading,
@@ -113,14 +109,3 @@ def _refusal(access: DelegatedAccess) -> Callable[[str], Awaitable[NoAccess | No
         return await access.refusal(Asked(STREAM_PATH, "get", token=token))
 
     return refusal
-
-
-def _certificate(cert_file: str, key_file: str) -> tuple[bytes, bytes]:
-    if cert_file or key_file:
-        try:
-            return Path(cert_file).read_bytes(), Path(key_file).read_bytes()
-        except OSError as error:
-            raise BadCertificate(cert_file, key_file, str(error)) from None
-    made = self_signed()
-    logger.info("streaming with a self-signed certificate", extra={"sha256": fingerprint(made[0])})
-    return made

@@ -33,7 +33,7 @@ class StreamHome(Protocol):
     @property
     def refusal(self) -> Callable[[str], Awaitable[Any]]: ...
     @property
-    def certificate(self) -> Callable[[], tuple[bytes, bytes]]: ...
+    def certificate(self) -> Callable[[], Tls]: ...
     @property
     def metrics(self) -> Any: ...
     @property
@@ -73,7 +73,7 @@ class StreamFollower:
             count=home.metrics.stream,
         )
         self._service = WatchService(self.recorder, around)
-        self.port = self._service.start(str(self._address), None if is_open else Tls(*home.certificate()))
+        self.port = self._service.start(str(self._address), None if is_open else home.certificate())
 
     def bound(self, pod: Pod, node: str) -> None:
         """The watch will tell."""

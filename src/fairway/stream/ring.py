@@ -33,7 +33,7 @@ class Ring(Generic[T]):
     """Events by sequence number, from 1 on."""
 
     def __init__(self, most_events: int = MOST_EVENTS, most_bytes: int = MOST_BYTES) -> None:
-        self._slots: list[tuple[int, int, T] | None] = [None] * most_events  # sequence, bytes, event
+        self._slots: list[tuple[int, T] | None] = [None] * most_events  # bytes, and the event
         self._most_bytes = most_bytes
         self._bytes = 0
         self.first = 1  # the oldest that is kept
@@ -52,7 +52,7 @@ class Ring(Generic[T]):
         sequence, slots = self.next, self._slots
         if sequence - self.first == len(slots):
             self._drop()
-        slots[sequence % len(slots)] = (sequence, num_bytes, event)
+        slots[sequence % len(slots)] = (num_bytes, event)
         self._bytes += num_bytes
         self.next = sequence + 1
         while self._bytes > self._most_bytes and self.first < sequence:
@@ -63,20 +63,21 @@ class Ring(Generic[T]):
         place = self.first % len(self._slots)
         slot = self._slots[place]
         assert slot is not None
-        self.first += 1  # before the slot is emptied: a reader that finds it empty looks here again
-        self._bytes -= slot[1]
+        self.first += 1  # before the slot is emptied: a reader looks here after it has read
+        self._bytes -= slot[0]
         self._slots[place] = None
 
     def read(self, sequence: int, most: int) -> Stretch[T]:
         """Up to so many events from that number on, or from the oldest that is left; in any thread."""
         slots = self._slots
+        size = len(slots)
         while True:
             start = max(sequence, self.first)
-            events: list[T] = []
-            for number in range(start, min(self.next, start + most)):
-                slot = slots[number % len(slots)]
-                if slot is None or slot[0] != number:
-                    break  # dropped while we were reading: what follows is there still, or look again
-                events.append(slot[2])
-            if events or start >= self.next:
-                return Stretch(start, events)
+            number = min(self.next - start, most)
+            if number <= 0:
+                return Stretch(start, [])
+            place = start % size
+            found = slots[place : place + number]
+            found += slots[: number - len(found)]
+            if self.first <= start:  # else some were dropped meanwhile: look again
+                return Stretch(start, [slot[1] for slot in found if slot is not None])

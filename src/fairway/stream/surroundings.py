@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 __all__ = ["ReadingRefused", "Surroundings", "Tls"]
 
 
-class Tls(NamedTuple):
-    """What to serve with, PEM."""
-
-    certificate: bytes
-    key: bytes
+Tls: TypeAlias = Callable[[], tuple[bytes, bytes]]
+"""The certificate to serve with and its key, PEM; asked for with every new connection."""
 
 
 class ReadingRefused(NamedTuple):

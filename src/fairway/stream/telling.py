@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from fairway.cycle import Decision, Outcome
 from fairway.model import Node, Pod
-from fairway.model.requests import pod_requests
+from fairway.model.requests import pod_requests, seem_alike
 from fairway.queue import Place
 from fairway.record import NullRecorder, Scored
 from fairway.record.vocabulary import IntervalEnd, NodeChange, NodeEnd, PodEnd
@@ -76,7 +76,7 @@ class StreamRecorder(NullRecorder):
         self._pods: dict[str, _Known] = {}
         self._nodes: dict[str, NodeSeen] = {}
         self._lost: dict[str, Bound | None] = {}  # pods of lost nodes, and what they held
-        self._amounts: tuple[object, Mapping[str, int]] | None = None  # of the latest spec: pods come in rows
+        self._amounts: tuple[Pod, Mapping[str, int]] | None = None  # of the latest pod: pods come in rows
 
     def snapshot(self) -> tuple[int, list[Event]]:
         """How things stand, in parts, and the number of the event that comes next; in any thread."""
@@ -231,10 +231,10 @@ class StreamRecorder(NullRecorder):
 
     def _held(self, pod: Pod) -> Mapping[str, int]:
         last = self._amounts
-        if last is not None and last[0] is pod.spec and not pod.status.container_statuses:
+        if last is not None and seem_alike(last[0], pod):
             return last[1]
         held = dict(pod_requests(pod))
-        self._amounts = (pod.spec, held)
+        self._amounts = (pod, held)
         return held
 
     # -- schedulers ----------------------------------------------------------------------------------------------------

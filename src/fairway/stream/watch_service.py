@@ -25,7 +25,7 @@ from fairway.stream.encoding import FORMS
 from fairway.stream.go_time import NANOSECONDS
 from fairway.stream.surroundings import Surroundings, Tls
 from fairway.stream.telling import StreamRecorder
-from fairway.stream.watching import BATCH, Reader, WantedEvents
+from fairway.stream.watching import BATCH, Batch, Reader, WantedEvents
 from fairway.stream.wire import decisions_pb2 as wire
 
 __all__ = ["EXPLAIN", "SERVICE", "WATCH", "WatchService"]
@@ -122,8 +122,7 @@ class WatchService:
             if tls is None:
                 port = server.add_insecure_port(address)
             else:
-                credentials = grpc.ssl_server_credentials([(tls.key, tls.certificate)])
-                port = server.add_secure_port(address, credentials)
+                port = server.add_secure_port(address, _credentials(tls))
         except RuntimeError as error:
             raise OSError(f"cannot listen on {address}: {error}") from None
         await server.start()
@@ -196,7 +195,8 @@ class WatchService:
     async def _send_on(self, reader: Reader, most_scores: int, context: Any) -> None:
         """Until the reader leaves, the stream is over or somebody else leads."""
         stream_id, origin = self._recorder.stream_id, self._around.origin
-        await self._write(context, wire.Batch(stream_id=stream_id, resume=reader.token).SerializeToString())
+        for message in await self._encoder.encode(EncodingTask(Batch((), reader.token), stream_id, origin, 0)):
+            await self._write(context, message)
         loop = asyncio.get_running_loop()
         told_at = loop.time()
         while True:
@@ -234,6 +234,16 @@ class WatchService:
             words = f"nothing was read for {self._patience:g} s"
             await _abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, words)
         await writing
+
+
+def _credentials(tls: Tls) -> grpc.ServerCredentials:
+    """Each connection is served with the certificate that is in force when it is made."""
+
+    def configuration() -> grpc.ServerCertificateConfiguration:
+        certificate, key = tls()
+        return grpc.ssl_server_certificate_configuration([(key, certificate)])
+
+    return grpc.dynamic_ssl_server_credentials(configuration(), configuration)
 
 
 async def _abort(context: Any, code: grpc.StatusCode, words: str) -> NoReturn:

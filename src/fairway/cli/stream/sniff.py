@@ -1,6 +1,6 @@
 """`fairway sniff`: the service that schedulers, hooks and watchers tell, in the sniffer's protocol.
 
-In: messages from any number of producers. Out: a run when it ends and, if asked for, a log that grows as messages come.
+In: messages from any number of producers. Out: a run that grows and, if asked for, a log of all messages as they come.
 `fairway sniff notify` is in `sniff_notify`; both are reached through the command here.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fairway.model import Quantity
     from fairway.stream.address import Address
     from fairway.stream.message import Message
-    from fairway.stream.sniffed import Sniffing
+    from fairway.stream.sniffed_file import SniffedFile
 
 __all__ = ["sniff"]
 
@@ -41,8 +41,9 @@ Take what scheduler-sniffer's producers send, and make a run of it: which node w
 when it was left.
 
 The protocol is /api.SnifferService/Send, in plain text and without a password: everybody who reaches the address can
-tell anything. A call is answered once its message is in memory. Ctrl-C writes the run; --log has every message from the
-moment it came, in the second form of the sniffer's logs, and `fairway import` makes the same run of it.
+tell anything. A call is answered once its message is in memory. The run is written every few seconds, and a last time
+upon Ctrl-C; --log has every message from the moment it came, in the second form of the sniffer's logs, and
+`fairway import` makes the same run of it.
 """
 
 
@@ -87,16 +88,14 @@ def sniff(
         )
     check_namespace(namespace)
     check_place([run], "RUN")
-    from fairway.stream.sniffed import Sniffing
-    from fairway.stream.sniffed_run import MessageOrigin, summary_of, write_run
+    from fairway.stream.sniffed_file import SniffedFile
+    from fairway.stream.sniffed_run import summary_of
 
-    sniffing = Sniffing()
+    kept = SniffedFile(run, str(listen), requests, namespace)
     with contextlib.ExitStack() as stack:
         file = None if log is None else stack.enter_context(_open_log(log))
-        failure = asyncio.run(_serve(listen, sniffing, file))
-    sniffed = sniffing.result()
-    told = MessageOrigin(str(listen), "messages", sniffed.num_messages, 0)
-    write_run(run, sniffed, told, requests, namespace)
+        failure = asyncio.run(_serve(listen, kept, file))
+    sniffed, told = kept.write()
     say(summary_of(sniffed, told).replace(" line", " message"))
     narrate(f"→ fairway status --run {shlex.quote(run)} --nodes")
     if failure is not None:
@@ -120,7 +119,7 @@ def _open_log(path: str) -> IO[str]:
     return Path(path).open("a", encoding="utf-8")
 
 
-async def _serve(listen: Address, sniffing: Sniffing, log: IO[str] | None) -> Exception | None:
+async def _serve(listen: Address, kept: SniffedFile, log: IO[str] | None) -> Exception | None:
     """Until somebody asks it to end; returns why messages were not kept, if they were not."""
     from fairway.cli.main import CommandError
     from fairway.live.process import stop_upon_signals
@@ -128,7 +127,7 @@ async def _serve(listen: Address, sniffing: Sniffing, log: IO[str] | None) -> Ex
     from fairway.stream.sniffer_service import SnifferService
 
     def take(message: Message) -> None:
-        sniffing.take(message)
+        kept.take(message)
         if log is not None:
             log.write(line_of(message) + "\n")
             log.flush()
@@ -139,9 +138,29 @@ async def _serve(listen: Address, sniffing: Sniffing, log: IO[str] | None) -> Ex
     except OSError as error:
         raise CommandError(str(error), "choose another --listen HOST:PORT") from None
     stop_upon_signals(stop)
-    narrate(f"listening on {listen._replace(port=port)}; Ctrl-C writes the run")
+    narrate(f"listening on {listen._replace(port=port)}; Ctrl-C ends the run")
+    keeping = asyncio.ensure_future(_keep(kept, stop))
     await stop.wait()
     await service.stop()
+    await keeping
     if service.num_refused:
         narrate(f"note: {service.num_refused} messages were refused: they came faster than they could be kept")
     return service.failure
+
+
+async def _keep(kept: SniffedFile, stop: asyncio.Event) -> None:
+    """Write the run as it grows, until it is over: it is written once more then."""
+    from fairway.own_file import CannotWriteError
+    from fairway.stream.sniffed_file import pause_after
+
+    loop, seconds = asyncio.get_running_loop(), 0.0
+    while not stop.is_set():
+        if kept.has_news:
+            began = loop.time()
+            try:
+                await asyncio.to_thread(kept.write)
+            except CannotWriteError as error:
+                narrate(f"note: {error}; it is tried again")
+            seconds = loop.time() - began
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), pause_after(seconds))
