@@ -79,17 +79,10 @@ def test_every_metric_is_defined_and_every_definition_is_met(metrics: Metrics) -
     assert None not in found
     of_devices = {one.name for one in DEFINITIONS if one.name.startswith("gpu_")}  # test_gpu_history has those
     of_prices = {one.name for one in DEFINITIONS if one.name.startswith("cost_")}  # and test_cost these
-<<<<<<< HEAD
     of_data = {one.name for one in DEFINITIONS if one.name.startswith("data_")}  # and test_data_metrics these
     missing = {one.name for one in DEFINITIONS} - {one.name for one in found if one} - of_devices - of_prices - of_data
-    assert missing <= {"timing_plugin_seconds_{}"} | {
-=======
-    missing = {one.name for one in DEFINITIONS} - {one.name for one in found if one} - of_devices - of_prices
     elsewhere = {"timing_plugin_seconds_{}", "utilisation_allocated_{}"}  # the second: test_exclusive_load
-    assert missing <= elsewhere | {
->>>>>>> fece51a (Runs say how much exclusive nodes keep from others; why names who holds a node)
-        f"waiting_age_{part}" for part in ("mean", "p50", "p95", "p99", "max")
-    }
+    assert missing <= elsewhere | {f"waiting_age_{part}" for part in ("mean", "p50", "p95", "p99", "max")}
 
 
 @pytest.mark.parametrize(
