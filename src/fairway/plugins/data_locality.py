@@ -1,7 +1,7 @@
 """DataLocality: puts pods near the datasets they use, unless whoever serves them is overloaded.
 
 A pod names its datasets (`fairway.model.data_need`); objects and labels of nodes tell where copies are
-(`fairway.cluster.datasets.data_copies`). The nearer a copy by the ladder of labels, and the less busy its node, the higher the
+(`fairway.cluster.datasets`). The nearer a copy by the ladder of labels, and the less busy its node, the higher the
 score. In mode `require`, and where data can be read only on the nodes that hold it, nodes too far away are refused; a
 required dataset that is not there yet keeps the pod waiting until it is. Pods without datasets are of no concern here.
 Also known as CacheAwarePlugin, after the example that comes with Datashim.
