@@ -29,6 +29,7 @@ from fairway.plugin import (
     Cluster,
     ClusterEvent,
     Code,
+    DataStep,
     Hint,
     Locality,
     Nodes,
@@ -44,7 +45,7 @@ from fairway.plugin import (
 from fairway.plugins.data_distance import Rungs
 from fairway.plugins.data_locality_args import DataLocalityArgs
 from fairway.plugins.data_use import DataUse
-from fairway.plugins.data_words import data_lines
+from fairway.plugins.data_words import data_lines, data_steps
 
 MOST_DATASETS: Final = 20_000
 """Of so many datasets at most it is remembered where they are."""
@@ -134,6 +135,10 @@ class DataLocality(Plugin):
                 where = self.cluster.nodes.names[row]
                 notices.append(Notice("DataMissing", f"Placed on {where} though {', '.join(missing)}"))
         return notices
+
+    def data_steps(self, pod: PodClass, row: int) -> Sequence[DataStep]:
+        kept = self._kept(pod)
+        return data_steps(self.cluster, self._refresh(pod, kept), row) if kept.need.names else ()
 
     # -- what is kept --------------------------------------------------------------------------------------------
 

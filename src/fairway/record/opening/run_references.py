@@ -26,6 +26,7 @@ NAMED: Final = (
     ("decisions", "node"),
     ("decisions", "nominated_node"),
     ("scores", "node"),
+    ("data", "node"),
     ("preemptions", "node"),
 )
 """Tables that refer to nodes by name alone, and the column."""
