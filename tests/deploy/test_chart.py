@@ -164,6 +164,28 @@ def test_shadow_has_no_right_to_change_anything() -> None:
         assert rule["verbs"] == ["list", "watch"] or set(rule["resources"]) <= reviews
 
 
+def cluster_rights(values: dict[str, Any]) -> set[tuple[str, str, str]]:
+    return {
+        (group, resource, verb)
+        for rule in one(render(values), "ClusterRole")["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+@pytest.mark.parametrize("values", [{}, {"shadow": True}], ids=["scheduling", "shadow"])
+def test_data_gives_the_right_to_read_datasets_and_no_other(values: dict[str, Any]) -> None:
+    without = cluster_rights(values)
+    assert not [right for right in without if right[1].startswith("dataset")]
+    assert cluster_rights(values | {"data.enabled": True}) - without == {
+        (group, resource, verb)
+        for group in ("com.ie.ibm.hpsys", "datashim.io")
+        for resource in ("datasets", "datasetsinternal")
+        for verb in ("get", "list", "watch")
+    }
+
+
 def test_service_monitor_comes_with_a_role_to_scrape() -> None:
     objects = render({"serviceMonitor.enabled": True, "serviceMonitor.labels": {"release": "prometheus"}})
     monitor = one(objects, "ServiceMonitor")
@@ -284,6 +306,8 @@ def test_no_right_is_given_twice() -> None:
         {"serviceMonitor.tls.ca": {"secret": {"name": "a", "key": "b"}, "configMap": {"name": "a", "key": "b"}}},
         {"serviceMonitor.tls.ca": {"secret": {"name": "a"}}},
         {"networkPolicy.apiServerPorts": []},
+        {"data.enabled": "yes"},
+        {"data.group": "datashim.io"},
     ],
     ids=[
         "unknown",
@@ -295,6 +319,8 @@ def test_no_right_is_given_twice() -> None:
         "two authorities",
         "no key",
         "no API server",
+        "data",
+        "data group",
     ],
 )
 def test_mistakes_in_values_are_refused(values: dict[str, Any]) -> None:
