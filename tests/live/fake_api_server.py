@@ -1,8 +1,10 @@
 """A small API server for tests: real HTTP, the list, watch, binding and patch protocol, and faults on demand.
 
 In: requests from `fairway.live`, objects from a test (`put`, `delete`). Out: what a kube-apiserver would answer, as far
-as a scheduler relies on it. A test may add faults (`fault`), cut or silence watches, forget history (`compact`), or
-send raw lines. `requests` keeps everything that was asked. Deterministic: no threads, no timers.
+as a scheduler relies on it. Kinds of other API groups are served from `serve` to `withdraw`, as if their definitions
+came and went; their objects are put as `plural.group`. A test may add faults (`fault`), cut or silence watches, forget
+history (`compact`), or send raw lines. `requests` keeps everything that was asked. Deterministic: no threads, no
+timers.
 """
 
 from __future__ import annotations
@@ -58,6 +60,7 @@ class FakeApiServer:
         self.requests: list[tuple[str, str, Any]] = []
         self.faults: list[tuple[str, re.Pattern[str], Fault, list[int]]] = []
         self.streams: list[Stream] = []
+        self.served: dict[str, tuple[str, str]] = {}  # kinds of other groups: plural.group -> apiVersion, kind
         self._changed = asyncio.Event()
         self._runner: web.AppRunner | None = None
         self.url = ""
@@ -85,7 +88,7 @@ class FakeApiServer:
     def put(self, resource: str, tree: Tree) -> Tree:
         """Create or replace an object, as a user would."""
         meta = tree.setdefault("metadata", {})
-        if resource in NAMESPACED:
+        if resource in NAMESPACED or resource in self.served:
             meta.setdefault("namespace", "default")
         key = f"{meta['namespace']}/{meta['name']}" if "namespace" in meta else meta["name"]
         before = self.objects.setdefault(resource, {}).get(key)
@@ -93,8 +96,9 @@ class FakeApiServer:
         self.version += 1
         meta["resourceVersion"] = str(self.version)
         meta.setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
-        if resource in KINDS:
-            tree = {"kind": KINDS[resource].kind, "apiVersion": KINDS[resource].api_version} | tree
+        if resource in KINDS or resource in self.served:
+            api_version, kind = self.kind_of(resource)
+            tree = {"kind": kind, "apiVersion": api_version} | tree
         self.objects[resource][key] = tree
         self._remember(resource, "MODIFIED" if before else "ADDED", tree, before)
         return tree
@@ -104,6 +108,28 @@ class FakeApiServer:
         self.version += 1
         tree["metadata"]["resourceVersion"] = str(self.version)
         self._remember(resource, "DELETED", tree, tree)
+
+    def serve(self, resource: str, kind: str, version: str = "v1alpha1") -> None:
+        """A definition of this kind was made; the resource is its plural with its group."""
+        self.served[resource] = (f"{resource.partition('.')[2]}/{version}", kind)
+
+    def withdraw(self, resource: str, tells: bool = True) -> None:
+        """The definition was deleted: first its objects, then the kind; `tells`: watches hear of the objects."""
+        if tells:
+            for key in list(self.objects.get(resource, {})):
+                self.delete(resource, key)
+        self.objects.pop(resource, None)
+        del self.served[resource]
+        for stream in self.streams:
+            if stream.resource == resource:
+                stream.end()
+        self._changed.set()
+
+    def kind_of(self, resource: str) -> tuple[str, str]:
+        """Version and kind, as objects have them."""
+        if resource in KINDS:
+            return KINDS[resource].api_version, KINDS[resource].kind
+        return self.served[resource]
 
     def pod(self, name: str) -> Tree:
         return self.objects["pods"][name if "/" in name else f"default/{name}"]
@@ -164,15 +190,22 @@ class FakeApiServer:
                     return answer
         return await go_on()
 
-    async def _answer(self, request: web.Request, body: Any) -> web.StreamResponse:  # noqa: PLR0911
+    async def _answer(self, request: web.Request, body: Any) -> web.StreamResponse:  # noqa: PLR0911, PLR0912
         parts = request.path.strip("/").split("/")
         if parts == ["version"]:
             return web.json_response({"major": "1", "minor": "36", "gitVersion": "v1.36.4"})
+        if len(parts) == 3 and parts[0] == "apis":
+            return self._discovery("/".join(parts[1:]))
+        group = parts[1] if parts[0] == "apis" else ""
         rest = parts[2:] if parts[0] == "api" else parts[3:]
         namespace = ""
         if len(rest) > 2 and rest[0] == "namespaces":
             namespace, rest = rest[1], rest[2:]
         resource, name = rest[0], rest[1] if len(rest) > 1 else ""
+        if group and group not in ("apps", "policy") and not group.endswith(".k8s.io"):
+            resource = f"{resource}.{group}"
+            if resource not in self.served:
+                return web.Response(status=404, text="404 page not found\n")
         sub = "/".join(rest[2:])
         key = f"{namespace}/{name}" if namespace else name
         if request.query.get("watch") == "true":
@@ -195,6 +228,16 @@ class FakeApiServer:
                 self.delete(resource, key)
                 return web.json_response(found)
         return status(405, "no such verb")
+
+    def _discovery(self, api_version: str) -> web.Response:
+        found = [
+            {"name": resource.partition(".")[0], "kind": kind, "namespaced": True, "verbs": ["list", "watch"]}
+            for resource, (served, kind) in self.served.items()
+            if served == api_version
+        ]
+        if not found:
+            return web.Response(status=404, text="404 page not found\n")
+        return web.json_response({"kind": "APIResourceList", "groupVersion": api_version, "resources": found})
 
     def _create(self, resource: str, namespace: str, body: Tree) -> web.Response:
         if namespace:
@@ -237,7 +280,8 @@ class FakeApiServer:
         meta: Tree = {"resourceVersion": str(self.version)}
         if begin + limit < len(things):
             meta["continue"] = str(begin + limit)
-        items = [{name: value for name, value in one.items() if name not in ("kind", "apiVersion")} for one in things]
+        left_out = () if resource in self.served else ("kind", "apiVersion")
+        items = [{name: value for name, value in one.items() if name not in left_out} for one in things]
         return web.json_response({"kind": "List", "metadata": meta, "items": items[begin : begin + limit]})
 
     async def _watch(self, request: web.Request, resource: str) -> web.StreamResponse:
@@ -273,11 +317,16 @@ class Stream:
         self.server, self.request, self.resource, self.since = server, request, resource, since
         self.response = web.StreamResponse(headers={"Content-Type": "application/json"})
         self.wake = asyncio.Event()
-        self.is_cut = self.is_muted = False
+        self.is_cut = self.is_muted = self.is_ending = False
 
     def cut(self) -> None:
         """End the connection."""
         self.is_cut = True
+        self.wake.set()
+
+    def end(self) -> None:
+        """Say what is left to say, then end the connection."""
+        self.is_ending = True
         self.wake.set()
 
     def mute(self) -> None:
@@ -296,9 +345,9 @@ class Stream:
         await self.response.write(data)
 
     async def bookmark(self, annotations: Tree | None = None) -> None:
-        kind = KINDS[self.resource]
+        api_version, kind = self.server.kind_of(self.resource)
         meta = {"resourceVersion": str(self.since), "annotations": annotations or {}}
-        await self.send("BOOKMARK", {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta})
+        await self.send("BOOKMARK", {"kind": kind, "apiVersion": api_version, "metadata": meta})
 
     async def follow(self) -> None:
         while not self.is_cut:
@@ -313,6 +362,8 @@ class Stream:
                         await self.send("DELETED", tree)
                 elif is_in:
                     await self.send("MODIFIED" if was_in else "ADDED", tree)
+            if self.is_ending:
+                return
             await self.wake.wait()
 
 

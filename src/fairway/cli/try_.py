@@ -132,7 +132,7 @@ def try_command(
         from fairway.explain.trial import open_trial
 
         trial, moment = (
-            open_trial(files, (), config, seed, live_errors(live_objects(*live, narrate))),
+            open_trial(files, (), config, seed, live_errors(live_objects(*live, narrate, config))),
             f" {live.arguments}",
         )
     else:

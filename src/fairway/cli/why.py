@@ -165,8 +165,8 @@ def _open_live(live: LiveCluster, name: str, files: Inputs, config: str | None, 
     from fairway.explain.trial import open_trial
 
     if files.names:
-        return open_trial(files, (), config, seed, live_errors(live_objects(*live, narrate)))
-    trial, node, note = pod_trial(live_errors(live_objects(*live, narrate)), name, config, seed, files.time)
+        return open_trial(files, (), config, seed, live_errors(live_objects(*live, narrate, config)))
+    trial, node, note = pod_trial(live_errors(live_objects(*live, narrate, config)), name, config, seed, files.time)
     if note:
         narrate(note)
     if node:

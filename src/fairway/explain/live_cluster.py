@@ -22,6 +22,7 @@ from fairway.explain.trial import Trial, read_configuration
 from fairway.live.api.clock import SystemClock
 from fairway.live.api.connection import Connection
 from fairway.live.watches.cluster_watch import read_objects
+from fairway.live.watches.optional_kinds import optional_kinds
 from fairway.live.watches.watched_kinds import WATCHED, WatchedKind
 from fairway.model import Loaded, Node, Pod, PriorityClass, Source, UserError, pod_requests
 from fairway.plugins.registry import REGISTRY
@@ -34,14 +35,21 @@ COUNTED = re.compile(r"(\d+) ([^,]+?)(?=, \d+ |\.(?: |$))")
 
 
 async def live_objects(
-    kubeconfig: str | None, context: str | None, warn: Callable[[str], None] | None = None
+    kubeconfig: str | None,
+    context: str | None,
+    warn: Callable[[str], None] | None = None,
+    config: str | None = None,
 ) -> list[Loaded]:
-    """Everything a decision may depend on, as it is now; raises `LiveProblem`s. `warn`: as `Credentials` takes it."""
+    """Everything a decision may depend on, as it is now; raises `LiveProblem`s. `warn`: as `Credentials` takes it.
+
+    `config` is the configuration of who decides: its plugins may read kinds that others do not.
+    """
+    optional = () if config is None else optional_kinds(read_configuration(config))
     clock = SystemClock()
     connection = await Connection.open(kubeconfig, context, user_agent_suffix="command", clock=clock, warn=warn)
     try:
         classes = WatchedKind(PriorityClass, "/apis/scheduling.k8s.io/v1/priorityclasses")
-        objects = await read_objects(connection, clock, (classes, *WATCHED))
+        objects = await read_objects(connection, clock, (classes, *WATCHED), optional=optional)
     finally:
         await connection.close()
     return [Loaded(thing, Source(connection.url)) for thing in objects]

@@ -20,6 +20,7 @@ from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
 from fairway.live.seen_attempts import SeenAttempts
 from fairway.live.watches.cluster_watch import ClusterWatch
+from fairway.live.watches.optional_kinds import RECORDED
 from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Pod
 from fairway.queue import Place, QueuedPod, profile_name
@@ -96,7 +97,7 @@ async def record_cluster(
             if attempts is not None and event.verb is Verb.ADDED:
                 attempts.saw(event)
 
-    watch = ClusterWatch(connection, clock, deliver, WATCHED_TO_THE_END)
+    watch = ClusterWatch(connection, clock, deliver, WATCHED_TO_THE_END, optional=RECORDED)
     await watch.reach_server(stop)
 
     async def story() -> float:

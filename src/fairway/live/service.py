@@ -25,6 +25,7 @@ from fairway.live.metrics.attempt_times import AttemptTimes
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.shadow import ShadowWorld
 from fairway.live.watches.cluster_watch import ClusterWatch
+from fairway.live.watches.optional_kinds import optional_kinds
 from fairway.live.watches.watched_kinds import WATCHED, WatchedKind
 from fairway.live.world.live_world import LiveWorld, WorldSettings
 from fairway.model import Pod
@@ -84,7 +85,12 @@ class LiveScheduler:
         self.election = election
         self.listeners: list[Listener] = []
         self.watch = ClusterWatch(
-            connection, clock, self._deliver, self._settings.watched, self._settings.patience_seconds
+            connection,
+            clock,
+            self._deliver,
+            self._settings.watched,
+            self._settings.patience_seconds,
+            optional_kinds(configuration),
         )
         connection.on_request = self.metrics.request
         connection.on_wait = self.metrics.rate_limited

@@ -21,6 +21,7 @@ from fairway.live.api.problems import LiveProblem
 from fairway.live.extender_service.server import Callers, ExtenderServer
 from fairway.live.process import LOOPBACK, RunOptions, open_connection, read_configuration, stop_upon_signals
 from fairway.live.watches.cluster_watch import ClusterWatch
+from fairway.live.watches.optional_kinds import optional_kinds
 from fairway.model import Pod
 
 __all__ = ["AddressProblem", "UnusableFile", "callers_of", "parse_address", "run_extender"]
@@ -103,7 +104,7 @@ async def run_extender(options: RunOptions, address: str, stop: asyncio.Event | 
             if not isinstance(item, Pod) or item.spec.node_name:  # waiting pods are kube-scheduler's business
                 cluster.apply(event)
 
-    watch = ClusterWatch(connection, clock, take_in)
+    watch = ClusterWatch(connection, clock, take_in, optional=optional_kinds(configuration))
     profiles = {profile.scheduler_name: Profile(profile, cluster, now=clock.now) for profile in configuration.profiles}
     stop_upon_signals(stop)
     try:

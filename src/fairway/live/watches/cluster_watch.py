@@ -17,6 +17,8 @@ from fairway.cluster import Event
 from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
 from fairway.live.api.problems import Forbidden, Unauthorized, Unreachable
+from fairway.live.watches.group_watch import GroupWatch, group_watches
+from fairway.live.watches.optional_kinds import OptionalKind
 from fairway.live.watches.watch import Reflector
 from fairway.live.watches.watched_kinds import WATCHED, WatchedKind
 from fairway.model import ApiObject, Pod
@@ -29,7 +31,7 @@ PATIENCE_SECONDS = 60.0
 
 
 class ClusterWatch:
-    """One reflector for each kind."""
+    """One reflector for each kind; kinds that a cluster may lack (`optional`) come and go by themselves."""
 
     def __init__(
         self,
@@ -38,14 +40,17 @@ class ClusterWatch:
         deliver: Callable[[Sequence[Event]], None],
         watched: Sequence[WatchedKind] = WATCHED,
         patience_seconds: float = PATIENCE_SECONDS,
+        optional: Sequence[OptionalKind] = (),
     ) -> None:
         self._connection = connection
         self._clock = clock
         self._deliver = deliver
         self._patience = patience_seconds
-        self._order = {kind.kind: place for place, kind in enumerate(watched)}
+        kinds = [*(one.kind for one in optional), *(one.kind for one in watched)]
+        self._order = {kind: place for place, kind in enumerate(kinds)}
         self._early: list[Event] | None = []  # what came before everything was there
         self.reflectors = {kind.kind: Reflector(connection, kind, self._hear, clock) for kind in watched}
+        self._groups = group_watches(connection, optional, self._hear, clock)
 
     @property
     def is_synced(self) -> bool:
@@ -58,11 +63,13 @@ class ClusterWatch:
 
     def objects(self) -> list[ApiObject]:
         """Everything, as it is now."""
-        return [thing for reflector in self.reflectors.values() for thing in reflector.store]
+        optional = [thing for group in self._groups for thing in group.objects()]
+        return [*optional, *(thing for reflector in self.reflectors.values() for thing in reflector.store)]
 
     async def run_with(self, story: Coroutine[Any, Any, T], *others: Coroutine[Any, Any, None]) -> T:
         """Watch while the story lasts; `others` run as long, and a failure of any of them is a failure of all."""
-        parts = (*(reflector.run() for reflector in self.reflectors.values()), *others)
+        watches: list[Reflector | GroupWatch] = [*self.reflectors.values(), *self._groups]
+        parts = (*(watch.run() for watch in watches), *others)
         tasks = [asyncio.ensure_future(part) for part in parts]
         told = asyncio.ensure_future(story)
         try:
@@ -94,16 +101,16 @@ class ClusterWatch:
     async def sync(self, stop: asyncio.Event) -> None:
         """Wait until every kind has been listed once, and hand everything on."""
         deadline = self._clock.monotonic() + self._patience
-        missing = list(self.reflectors.values())
+        missing: list[Reflector | GroupWatch] = [*self.reflectors.values(), *self._groups]
         while missing and not stop.is_set():
-            for reflector in missing:
-                problem = reflector.problem
+            for watch in missing:
+                problem = watch.problem
                 if isinstance(problem, Forbidden | Unauthorized):
                     raise problem
                 if self._clock.monotonic() > deadline:
-                    raise problem or Unreachable(self._connection.url, f"no list of {reflector.watched.path}")
+                    raise problem or Unreachable(self._connection.url, f"no list of {watch.path}")
             await self._clock.sleep(0.02)
-            missing = [reflector for reflector in missing if not reflector.synced.is_set()]
+            missing = [watch for watch in missing if not watch.is_settled]
         early, self._early = self._early or [], None
         self._deliver(sorted(early, key=lambda event: self._order[type(event.object)]))
 
@@ -115,11 +122,15 @@ class ClusterWatch:
 
 
 async def read_objects(
-    connection: Connection, clock: Clock, watched: Sequence[WatchedKind] = WATCHED, patience_seconds: float = 15.0
+    connection: Connection,
+    clock: Clock,
+    watched: Sequence[WatchedKind] = WATCHED,
+    patience_seconds: float = 15.0,
+    optional: Sequence[OptionalKind] = (),
 ) -> list[ApiObject]:
     """Everything the scheduler would know about a cluster, read once."""
     stop = asyncio.Event()
-    watch = ClusterWatch(connection, clock, lambda events: None, watched, patience_seconds)
+    watch = ClusterWatch(connection, clock, lambda events: None, watched, patience_seconds, optional)
     await watch.reach_server(stop)
     await watch.run_with(watch.sync(stop))
     return watch.objects()

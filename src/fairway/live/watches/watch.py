@@ -34,7 +34,7 @@ FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
 SILENCE_SECONDS = 90.0  # servers send bookmarks every minute
 PAGE = 500
 INITIAL_END = "k8s.io/initial-events-end"
-GONE = 410
+NOT_FOUND, GONE = 404, 410
 
 
 class WatchEvent(msgspec.Struct, Generic[T], gc=False):
@@ -91,6 +91,7 @@ class Reflector:
         self.store = ObjectStore()
         self.synced = asyncio.Event()
         self.on_line: LineObserver | None = None
+        self.on_missing: Callable[[], None] | None = None  # told when the server does not know the kind, if it need not
         self.problem: LiveProblem | None = None  # why there is no list yet, or no watch any more
         self._connection = connection
         self._deliver = deliver
@@ -102,6 +103,17 @@ class Reflector:
         self._version = ""  # "": a list is needed
         self._number = UNKNOWN
         self._delay = FIRST_DELAY
+        self._refusal = (0, "")  # the server's last, in status and words
+
+    @property
+    def is_settled(self) -> bool:
+        """Is everything known that there is?"""
+        return self.synced.is_set()
+
+    @property
+    def path(self) -> str:
+        """Where the objects are."""
+        return self.watched.path
 
     async def run(self) -> None:
         """List and watch until cancelled."""
@@ -153,6 +165,12 @@ class Reflector:
     def correct(self, thing: ApiObject, is_gone: bool) -> None:
         """The store is wrong about this object, which has been made sure of; the watch will not put it right."""
         events = self.store.remove(thing) if is_gone else self.store.correct(thing)
+        if events:
+            self._deliver(events)
+
+    def clear(self) -> None:
+        """The kind is no more, and so are its objects."""
+        events = self.store.replace((), "")
         if events:
             self._deliver(events)
 
@@ -295,6 +313,9 @@ class Reflector:
         """The server does not want to stream; returns how long it wants to be left alone, if it says so."""
         if answer.status == GONE:
             self._version = ""
+        elif answer.status == NOT_FOUND and self.on_missing is not None:
+            self.on_missing()
+            return None
         elif answer.status in (400, 404, 422) and not self._version and self._streams_lists:
             self._streams_lists = False
             return 0.0
@@ -303,7 +324,9 @@ class Reflector:
         words = status_message(answer.body)
         if self.problem is None:
             self.problem = Unreachable(url, f"it answers {answer.status} for {path}: {words}")
-        logger.warning("watch of %s: %s %s", path, answer.status, words)
+        is_news = self.on_missing is None or (answer.status, words) != self._refusal
+        self._refusal = (answer.status, words)
+        logger.log(logging.WARNING if is_news else logging.DEBUG, "watch of %s: %s %s", path, answer.status, words)
         return answer.retry_after
 
     def _selector(self) -> dict[str, str]:

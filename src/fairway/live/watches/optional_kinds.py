@@ -1,0 +1,49 @@
+"""Kinds that a cluster may or may not serve, and who reads them.
+
+In: a configuration. Out: `optional_kinds`, what `cluster_watch` has to look out for besides `WATCHED`: only what a
+plugin of some profile reads. Recordings, which do not know who schedules, look out for all of them (`RECORDED`), and go
+without those that they may not read.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fairway.config import Configuration
+from fairway.live.watches.watched_kinds import WatchedKind
+from fairway.model import ApiObject, Dataset, DatasetInternal
+from fairway.model.dataset import DATA_GROUPS
+
+__all__ = ["OPTIONAL", "RECORDED", "OptionalKind", "optional_kinds"]
+
+
+class OptionalKind(NamedTuple):
+    """A kind of an API group that not every cluster has."""
+
+    kind: type[ApiObject]
+    api_version: str  # group/version
+    plural: str
+    readers: frozenset[str]  # names of plugins
+    is_required: bool = True  # not to be allowed to read it is an error, where it is served
+
+    @property
+    def watched(self) -> WatchedKind:
+        """Its collection, over all namespaces."""
+        return WatchedKind(self.kind, f"/apis/{self.api_version}/{self.plural}")
+
+
+DATA_READERS = frozenset(("DataLocality", "CacheAwarePlugin"))
+OPTIONAL: tuple[OptionalKind, ...] = tuple(
+    OptionalKind(kind, f"{group}/v1alpha1", plural, DATA_READERS)
+    for group in DATA_GROUPS
+    for kind, plural in ((Dataset, "datasets"), (DatasetInternal, "datasetsinternal"))
+)
+
+RECORDED = tuple(optional._replace(is_required=False) for optional in OPTIONAL)
+"""For recordings."""
+
+
+def optional_kinds(configuration: Configuration) -> tuple[OptionalKind, ...]:
+    """What the plugins of these profiles read."""
+    enabled = {plugin for profile in configuration.profiles for plugin in profile.entries}
+    return tuple(optional for optional in OPTIONAL if optional.readers & enabled)
