@@ -121,9 +121,10 @@ def test_what_is_referred_to_is_there_unless_rows_may_be_missing(damaged: Damage
 @pytest.mark.parametrize("table", [name for name in TABLES if name != "meta"])
 def test_a_run_without_one_of_its_tables_is_damaged(damaged: Damaged, table: str) -> None:
     path = damaged(f"DROP TABLE {table}")
-    if table == "gaps":
+    if table in ("data_reads", "gaps"):  # older versions do not know them
         with Run.open(path) as run:
-            assert list(run.gaps) == []
+            assert list(run.tables[table]) == []
+            assert run.metrics().data is None
     else:
         assert refusal(path) == f"is damaged: it has no table {table}"
 

@@ -30,7 +30,7 @@ from fairway.trace.annotations import (
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "scenario.md").read_text()
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| `(.+?)` \| (.+) \|$", re.MULTILINE)
-SEE_BELOW = {"spec", "schedulers", "kubelet", "controllers", "record"}
+SEE_BELOW = {"spec", "schedulers", "kubelet", "controllers", "dataReads", "ladder", "record"}
 
 
 class Row(NamedTuple):

@@ -46,6 +46,10 @@ SHOWN: Final = (
     "gpu_allocated_peak",
     "gpu_fragmentation_rate",
     "gpu_fragmentation_ratio",
+    "data_share_{}",
+    "data_remote_gib",
+    "data_remote_hours",
+    "data_extra_hours",
     "imbalance_{}_std",
     "nodes_used_mean",
     "nodes_used_peak",
@@ -61,13 +65,17 @@ SHOWN: Final = (
 """What a table shows unless all is asked for, by the name of its definition."""
 
 SHARED: Final = ("alibabacloud.com/gpu-count", "alibabacloud.com/gpu-milli")  # pods ask for them by annotation
-IF_ANY: Final = (
-    "pods_evicted",
-    "pods_failed",
-    "waiting_age_mean",
-    "waiting_age_max",
-    *(f"utilisation_{name}" for name in SHARED),
-    *(f"imbalance_{name}_std" for name in SHARED),
+IF_ANY: Final = frozenset(
+    (
+        "pods_evicted",
+        "pods_failed",
+        "waiting_age_mean",
+        "waiting_age_max",
+        "data_share_{}",
+        "data_extra_hours",
+        *(f"utilisation_{name}" for name in SHARED),
+        *(f"imbalance_{name}_std" for name in SHARED),
+    )
 )  # a row of zeros says nothing
 SHARE: Final = "share"
 NEGLIGIBLE: Final = 0.005  # would be printed as 0.00
@@ -91,7 +99,7 @@ def shown_rows(comparison: Comparison, everything: bool) -> list[MetricRow]:
         row
         for row in comparison.rows
         if row.definition.name in order
-        and (row.name not in IF_ANY or any(value.mean > 0 for value in row.values.values()))
+        and (not {row.name, row.definition.name} & IF_ANY or any(value.mean > 0 for value in row.values.values()))
     ]
     return sorted(rows, key=lambda row: order[row.definition.name])
 

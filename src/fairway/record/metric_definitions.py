@@ -30,6 +30,7 @@ SLOWDOWN = (
 )
 
 
+READ = "datasets that pods read, each time one begins to run (simulations)"
 COST = "what an average day costs by the nodes' prices (fairway.dev/price, an hour)"
 STRANDED = "idle, but of no use to a typical pod of the run, which lacks CPU, a device, a model, or needs no device"
 
@@ -82,6 +83,12 @@ DEFINITIONS: Final = (
     Definition(
         "gpu_idle_{}", "share", "", "of all devices: idle, by what keeps a typical pod from using it, over time"
     ),
+    Definition("data_reads", "", "", f"{READ}, counted"),
+    Definition("data_share_{}", "share", "", f"{READ}, by the nearest label that its node shares with a copy's"),
+    Definition("data_remote_share", "share", "lower", f"{READ}, from another node than the pod's own"),
+    Definition("data_remote_gib", "GiB", "lower", "how much data that was, of datasets that have a size"),
+    Definition("data_remote_hours", "h", "lower", "run time of pods that read from other nodes, by the share of reads"),
+    Definition("data_extra_hours", "h", "lower", "run time that reading from afar has added (spec.dataReads)"),
     Definition("attempts", "", "lower", "attempts to place a pod"),
     Definition("preemptions", "", "lower", "attempts that evicted pods"),
     Definition("wasted_seconds_{}", "amount·s", "lower", "held by pods that were evicted, lost, refused or failed"),

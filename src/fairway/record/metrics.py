@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.record.data_metrics import DataMetrics, data_metrics
 from fairway.record.distribution import Distribution, jain_index
 from fairway.record.gpu_history import GpuMetrics, gpu_metrics
 from fairway.record.load import Floats, LoadHistory, load_history
@@ -79,6 +80,7 @@ class Metrics:
     cost: Cost | None  # None: no node has a price
     fragmentation: dict[str, float]
     gpu: GpuMetrics | None  # None: no node has GPU devices
+    data: DataMetrics | None  # None: no pod read a dataset
     attempts: int
     preemptions: int
     wasted_seconds: dict[str, float]
@@ -154,6 +156,7 @@ def measure(run: Run) -> Metrics:
         cost=cost_of(run, history),
         fragmentation=fragmentation(history, *_pod_classes(run)),
         gpu=gpu_metrics(run),
+        data=data_metrics(run),
         attempts=int(pods["attempts"].sum()),
         preemptions=len(run.decisions.where("num_victims > 0")),
         wasted_seconds=dict(zip(history.resources, wasted.tolist(), strict=True)),

@@ -14,7 +14,7 @@ from fairway.cycle import Decision, Spent
 from fairway.model import ApiObject, Node, Pod
 from fairway.queue import Place
 from fairway.record.recorder import Scored
-from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
+from fairway.record.vocabulary import DataRead, NodeChange, NodeEnd, PodEnd
 
 __all__ = ["NullRecorder"]
 
@@ -65,6 +65,8 @@ class NullRecorder:
     def acknowledged(self, t: float, uid: str, start: float) -> None: ...
 
     def leaves(self, t: float, uid: str) -> None: ...
+
+    def data_read(self, t: float, uid: str, reads: Sequence[DataRead]) -> None: ...
 
     def resized(self, t: float, pod: Pod) -> None: ...
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, Self
 from fairway.cycle import Decision, Inspection, Spent
 from fairway.model import ApiObject, Node, Pod
 from fairway.queue import Place
-from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
+from fairway.record.vocabulary import DataRead, NodeChange, NodeEnd, PodEnd
 
 __all__ = ["Recorder", "Scored", "best_nodes"]
 
@@ -89,6 +89,9 @@ class Recorder(Protocol):
 
     def leaves(self, t: float, uid: str) -> None:
         """A pod was asked to go; it holds what it holds until it ends."""
+
+    def data_read(self, t: float, uid: str, reads: Sequence[DataRead]) -> None:
+        """A pod that begins to run reads its datasets from there."""
 
     def resized(self, t: float, pod: Pod) -> None:
         """A bound pod holds something else from now on."""

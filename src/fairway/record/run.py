@@ -44,6 +44,7 @@ class Run:
         self.preemptions = self._table("preemptions")
         self.queue_moves = self._table("queue_moves")
         self.occupancy = self._table("occupancy")
+        self.data_reads = self._table("data_reads")
         self.events = self._table("events")
         self.objects = self._table("objects")
         self.plugin_times = self._table("plugin_times")

@@ -227,6 +227,24 @@ OCCUPANCY = TableSchema(
     ),
     amounts="held",
 )
+DATA_READS = TableSchema(
+    "data_reads",
+    "From where pods read their datasets, in simulations: one row for each dataset of a pod that begins to run. Runs "
+    "that older versions wrote lack the table.",
+    "rowid",
+    (
+        Field("time_seconds", "DOUBLE", "when the pod began to run"),
+        Field("pod_id", "INTEGER", "pod"),
+        Field("pod", "VARCHAR", "`namespace/name`"),
+        Field("node", "VARCHAR", "the node it runs on", is_nullable=True),
+        Field("dataset", "VARCHAR", "`namespace/name` of the dataset"),
+        Field("source_node", "VARCHAR", "the node with the nearest copy; null: there is none", is_nullable=True),
+        Field("rung", "VARCHAR", "the nearest label of the ladder that both nodes share; null: none", is_nullable=True),
+        Field("size_bytes", "BIGINT", "how much data it is; null: nobody says", is_nullable=True),
+        Field("factor", "DOUBLE", "how many times as long a pod runs that reads at this distance"),
+        Field("extra_share", "DOUBLE", "the part of this pod's run that is only due to this distance"),
+    ),
+)
 EVENTS = TableSchema(
     "events",
     "What the world and the schedulers told people.",
@@ -298,6 +316,7 @@ TABLES: Final = {
         PREEMPTIONS,
         QUEUE_MOVES,
         OCCUPANCY,
+        DATA_READS,
         EVENTS,
         OBJECTS,
         PLUGIN_TIMES,

@@ -16,7 +16,7 @@ from fairway.cycle import Decision, Spent
 from fairway.model import ApiObject, Node, Pod
 from fairway.queue import Place
 from fairway.record.recorder import Recorder, Scored
-from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
+from fairway.record.vocabulary import DataRead, NodeChange, NodeEnd, PodEnd
 
 __all__ = ["SeveralRecorders"]
 
@@ -91,6 +91,10 @@ class SeveralRecorders:
     def leaves(self, t: float, uid: str) -> None:
         for recorder in self._recorders:
             recorder.leaves(t, uid)
+
+    def data_read(self, t: float, uid: str, reads: Sequence[DataRead]) -> None:
+        for recorder in self._recorders:
+            recorder.data_read(t, uid, reads)
 
     def resized(self, t: float, pod: Pod) -> None:
         for recorder in self._recorders:

@@ -7,9 +7,9 @@ says about them (`schema_page`). `EventTranslator` finds the word for what a clu
 from __future__ import annotations
 
 import enum
-from typing import Self
+from typing import NamedTuple, Self
 
-__all__ = ["HoldNote", "IntervalEnd", "NodeChange", "NodeEnd", "ObjectVerb", "PodEnd", "Word"]
+__all__ = ["DataRead", "HoldNote", "IntervalEnd", "NodeChange", "NodeEnd", "ObjectVerb", "PodEnd", "Word"]
 
 
 class Word(enum.StrEnum):
@@ -75,3 +75,14 @@ class HoldNote(Word):
     HELD = "Held", "it has its node, and waits for them"
     ALLOWED = "Allowed", "they let it go: it is bound next"
     NOT_ALLOWED = "NotAllowed", "one of them rejected it, or lost its patience: it goes back to the queue"
+
+
+class DataRead(NamedTuple):
+    """From where a pod reads one of its datasets while it runs."""
+
+    dataset: str  # namespace/name
+    source: str  # the node with the nearest copy; "": there is none
+    rung: str  # the label that both nodes share, the nearest of the ladder; "": none
+    size: int | None  # bytes
+    factor: float  # how many times as long the pod would run if it read nothing else
+    extra_share: float  # the part of the pod's run that is only due to this distance

@@ -14,6 +14,8 @@ from typing import Final
 from fairway.config.fields import alternatives, shown
 from fairway.config.plugin_entry import NamesOnly
 from fairway.plugins.registry import REGISTRY
+from fairway.scenario.data_changes import data_problems
+from fairway.scenario.datasets import dataset_problems
 from fairway.scenario.defragmentations import defragment_problems
 from fairway.scenario.faults import fault_problems
 from fairway.scenario.fields import Problem
@@ -54,6 +56,8 @@ def scenario_problems(file: ScenarioFile) -> Iterator[Problem]:
     yield from _policy_problems(spec)
     yield from fault_problems(spec)
     yield from defragment_problems(spec)
+    yield from dataset_problems(spec.cluster.datasets)
+    yield from data_problems(spec)
 
 
 def _node_problems(spec: ScenarioSpec) -> Iterator[Problem]:

@@ -22,11 +22,12 @@ from fairway.config.fields import kind_problems
 from fairway.config.plugin_entry import Registry
 from fairway.config.plugin_folders import FOLDERS
 from fairway.config.text import parse_text
-from fairway.model import DecodeError, Node
+from fairway.model import DecodeError, Node, Pod
 from fairway.model.text_file import Progress, read_bytes
 from fairway.plugins.registry import REGISTRY
 from fairway.record import RecordOptions
 from fairway.scenario.checks import policy_problem, scenario_problems
+from fairway.scenario.data_changes import plan_data_changes, read_ladder
 from fairway.scenario.defragmentations import defragmentations
 from fairway.scenario.faults import draw_faults
 from fairway.scenario.fields import Problem, ScenarioError, decode_struct
@@ -40,6 +41,7 @@ from fairway.scenario.text import plain_values, yaml_text
 from fairway.scenario.typical_workload import typical_of
 from fairway.scenario.workload import build_workload
 from fairway.sim.controllers import ControllerSettings
+from fairway.sim.data_changes import DataChange
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.simulation import Fault, Plan, SchedulerPlan
 from fairway.trace import Workload
@@ -126,6 +128,8 @@ class Scenario:
             schedulers=schedulers,
             faults=self.faults(nodes),
             defragmentations=defragmentations(self.spec),
+            data_changes=self.data_changes(workload),
+            read_ladder=read_ladder(self.spec),
             kubelet=self.kubelet_settings,
             controllers=self.controller_settings,
             seed=self.seed,
@@ -169,6 +173,25 @@ class Scenario:
         if problems:
             raise ScenarioError(self.source, problems)
         return drawn
+
+    def data_changes(self, workload: Workload | None = None) -> list[DataChange]:
+        """What happens to copies of datasets, in order of time."""
+        if not self.spec.data_changes:
+            return []
+        workload = self.workload() if workload is None else workload
+        cluster = self.spec.cluster
+        may_come = (
+            cluster.files
+            or any(group.joins for group in cluster.nodes)
+            or any(source.files for source in self.spec.workloads)
+        )
+        late = [arrival.object for arrival in workload.arrivals if may_come and not isinstance(arrival.object, Pod)]
+        nodes = [*workload.nodes, *(thing for thing in late if isinstance(thing, Node))]
+        problems: list[Problem] = []
+        planned = plan_data_changes(self.spec, nodes, [*workload.objects, *late], problems)
+        if problems:
+            raise ScenarioError(self.source, problems)
+        return planned
 
     def _nodes_of(self, workload: Workload) -> list[Node]:
         """The nodes at the start, and those that join; only generated nodes and manifests can."""

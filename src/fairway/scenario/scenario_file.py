@@ -17,6 +17,7 @@ from fairway.model import Quantity
 from fairway.model.duration import Duration
 from fairway.record import RecordOptions
 from fairway.record.options import Keep
+from fairway.scenario.data_parts import DataChange, DataReads, DatasetGroup
 from fairway.sim.controllers import ControllerSettings
 from fairway.sim.defragment import PerNode
 from fairway.sim.kubelets import KubeletSettings
@@ -91,6 +92,9 @@ class ClusterSource(ScenarioPart, frozen=True, kw_only=True):
         tuple[str, ...], Meta(description="What kubectl get ... -o json or -o yaml gave; pods on nodes keep running.")
     ] = ()
     openb: Annotated[OpenbNodes | None, Meta(description="The nodes of the openb trace.")] = None
+    datasets: Annotated[
+        tuple[DatasetGroup, ...], Meta(description="Groups of datasets, generated, on nodes drawn from the seed.")
+    ] = ()
     racks: Annotated[Racks | None, Meta(description="Put nodes without a rack into racks.")] = None
     prices: Annotated[
         str | dict[str, float],
@@ -270,6 +274,10 @@ class ScenarioSpec(ScenarioPart, frozen=True, kw_only=True):
     controllers: Annotated[ControllerTimes, Meta(description="What controllers need.")] = ControllerTimes()
     faults: Annotated[tuple[Fault, ...], Meta(description="What happens to nodes, and when.")] = ()
     random_faults: Annotated[tuple[RandomFault, ...], Meta(description="What happens to nodes by chance.")] = ()
+    data_changes: Annotated[
+        tuple[DataChange, ...], Meta(description="What happens to copies of datasets, and when.")
+    ] = ()
+    data_reads: Annotated[DataReads, Meta(description="What reading datasets from afar costs pods.")] = DataReads()
     defragment: Annotated[
         Defragment | None, Meta(description="When pods are evicted and placed anew to reduce fragmentation.")
     ] = None

@@ -21,6 +21,7 @@ import numpy as np
 
 from fairway.model import ContainerImage, DecodeError, Node, PriorityClass, Quantity
 from fairway.scenario.checks import workload_paths
+from fairway.scenario.datasets import make_datasets
 from fairway.scenario.fields import Problem, ScenarioError
 from fairway.scenario.offered_load import load_note, scaled_to, smaller
 from fairway.scenario.prices import priced, read_prices
@@ -73,12 +74,22 @@ def build_workload(
         raise ScenarioError(source, _without_nodes(whole))
     if spec.cluster.racks is not None:
         whole = replace(whole, nodes=_in_racks(whole.nodes, spec.cluster.racks))
+    if spec.cluster.datasets:
+        whole = _with_datasets(whole, spec, source)
     if spec.cluster.prices:
         whole = _with_prices(whole, spec, source, folder)
     if any(each.openb is not None and each.openb.times == "recorded" for each in spec.workloads):
         note = load_note(whole.nodes, whole.arrivals)
         whole = replace(whole, notes=[*whole.notes, note]) if note else whole
     return whole
+
+
+def _with_datasets(workload: Workload, spec: ScenarioSpec, source: str) -> Workload:
+    problems: list[Problem] = []
+    made = make_datasets(spec.cluster.datasets, workload.nodes, spec.seed, problems)
+    if problems:
+        raise ScenarioError(source, problems)
+    return replace(workload, objects=[*workload.objects, *made])
 
 
 def _with_prices(workload: Workload, spec: ScenarioSpec, source: str, folder: str) -> Workload:

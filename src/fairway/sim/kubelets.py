@@ -21,6 +21,7 @@ from fairway.model.requests import pod_requests
 from fairway.record import Recorder
 from fairway.record.vocabulary import PodEnd
 from fairway.sim.api_server import ApiServer
+from fairway.sim.data_reads import DataReads
 from fairway.sim.lifetime import Lifetime, lifetime_of
 from fairway.sim.luck import Luck
 from fairway.sim.timeline import Handle
@@ -48,7 +49,7 @@ class Needs(NamedTuple):
 class Resident:
     """A pod on a node, as its kubelet sees it."""
 
-    __slots__ = ("lifetime", "ports", "requests", "running_since", "timer", "uid")
+    __slots__ = ("lifetime", "ports", "requests", "running_since", "stretch", "timer", "uid")
 
     def __init__(self, pod: Pod, lifetime: Lifetime, needs: Needs) -> None:
         self.uid = pod.metadata.uid
@@ -57,6 +58,7 @@ class Resident:
         self.lifetime = lifetime
         self.timer: Handle | None = None  # what happens to it next
         self.running_since: float | None = None
+        self.stretch = 1.0  # how many times as long it runs as it would with its data at hand
 
 
 class Kubelet:
@@ -110,8 +112,17 @@ class Kubelet:
 class Kubelets:
     """All of them; watches the API server."""
 
-    def __init__(self, api: ApiServer, settings: KubeletSettings, luck: Luck, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        api: ApiServer,
+        settings: KubeletSettings,
+        luck: Luck,
+        recorder: Recorder,
+        data: DataReads | None = None,
+    ) -> None:
+        """`data` knows how much longer pods run whose data is not at hand; without, none does."""
         self._api = api
+        self._data = data
         self._settings = settings
         self._luck = luck
         self._recorder = recorder
@@ -226,9 +237,12 @@ class Kubelets:
     def _run(self, uid: str, kubelet: Kubelet) -> None:
         resident = kubelet.residents[uid]
         resident.running_since = self._api.timeline.now()
+        if self._data is not None and (pod := self._api.pod(uid)) is not None:
+            resident.stretch = self._data.begin(pod)
         if math.isfinite(resident.lifetime.seconds):
             end = PodEnd.FAILED if resident.lifetime.fails else PodEnd.SUCCEEDED
-            resident.timer = self._api.timeline.after(resident.lifetime.seconds, lambda: self._end(uid, kubelet, end))
+            seconds = resident.lifetime.seconds * resident.stretch
+            resident.timer = self._api.timeline.after(seconds, lambda: self._end(uid, kubelet, end))
 
     def _terminate(self, pod: Pod, kubelet: Kubelet) -> None:
         """Its deletion was asked for: it ends soon."""
@@ -262,7 +276,7 @@ class Kubelets:
         """What a pod on a node still has before it, if it were to go on elsewhere."""
         resident = self.by_node[pod.spec.node_name].residents[pod.metadata.uid]
         lifetime, since = resident.lifetime, resident.running_since
-        ran = 0.0 if since is None else self._api.timeline.now() - since
+        ran = 0.0 if since is None else (self._api.timeline.now() - since) / resident.stretch
         return lifetime._replace(seconds=max(lifetime.seconds - ran, 0.0))
 
     # -- faults ----------------------------------------------------------------------------------------------------

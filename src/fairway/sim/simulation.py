@@ -20,6 +20,8 @@ from fairway.record import Recorder, RecordOptions
 from fairway.record.translation import EventTranslator
 from fairway.sim.api_server import ApiServer, ConflictError
 from fairway.sim.controllers import ControllerSettings, start_controllers
+from fairway.sim.data_changes import DataChange, DataPlacements
+from fairway.sim.data_reads import LADDER, DataReads, Distance
 from fairway.sim.kubelets import Kubelets, KubeletSettings
 from fairway.sim.luck import Luck
 from fairway.sim.node_lifecycle import FaultAction, NodeLifecycle
@@ -79,6 +81,8 @@ class Plan:
     schedulers: Sequence[SchedulerPlan]
     faults: Sequence[Fault] = ()
     defragmentations: Sequence[DefragmentationStep] = ()
+    data_changes: Sequence[DataChange] = ()
+    read_ladder: Sequence[Distance] = LADDER
     kubelet: KubeletSettings = field(default_factory=KubeletSettings)
     controllers: ControllerSettings = field(default_factory=ControllerSettings)
     seed: int = 0
@@ -123,7 +127,9 @@ class Simulation:
         self.result = Result()
         self._translator = EventTranslator(recorder, self.timeline.now, EPOCH)
         self.api.watch(self._observe)  # first of all: a pod is there before anybody tells of it
-        self.kubelets = Kubelets(self.api, plan.kubelet, Luck(plan.seed, "kubelets"), recorder)
+        reads = DataReads(self.api, recorder, plan.read_ladder)
+        self.kubelets = Kubelets(self.api, plan.kubelet, Luck(plan.seed, "kubelets"), recorder, reads)
+        self.placements = DataPlacements(self.api, recorder, plan.seed)
         self.lifecycle = NodeLifecycle(self.api, self.kubelets, recorder)
         start_controllers(self.api, self.timeline, plan.controllers, self._controller_reports)
         self.schedulers = [
@@ -158,6 +164,8 @@ class Simulation:
                 fault.at,
                 lambda fault=fault: self.lifecycle.apply(fault.action, fault.node, fault.seconds),  # type: ignore[misc]
             )
+        for change in self.plan.data_changes:
+            self.timeline.at(change.at, lambda change=change: self.placements.apply(change))  # type: ignore[misc]
         for scheduler, each in zip(self.schedulers, self.plan.schedulers, strict=True):
             for pause in each.pauses:
                 self.timeline.at(

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from fairway.model import DecodeError, Source, object_name
+from fairway.model.data_need import DATA, DATA_MODE
 
 __all__ = [
     "ARRIVAL",
@@ -50,7 +51,7 @@ QOS: Final = f"{PREFIX}qos"  # the class of service a trace gives it
 
 KNOWN: Final = (
     *(ARRIVAL, DURATION, FAIL_AFTER, FAIL_PROBABILITY, EXIT_CODE, START_LATENCY),
-    *(TIME_LIMIT, USER, GROUP, GANG, GANG_SIZE, QOS),
+    *(TIME_LIMIT, USER, GROUP, GANG, GANG_SIZE, DATA, DATA_MODE, QOS),
 )
 LONGEST_KEY: Final = 100
 """Longer ones are none of these: to compare takes time."""

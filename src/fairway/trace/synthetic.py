@@ -15,10 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.model import DecodeError, Pod, PriorityClass, Quantity, ResourceRequirements, parse_quantity
+from fairway.model.data_need import DATA
 from fairway.trace.annotations import DURATION, FAIL_PROBABILITY, GANG, GANG_SIZE, USER, seconds_text
 from fairway.trace.arrival_times import arrival_times
 from fairway.trace.distribution import NumberSampler, choose
-from fairway.trace.synthetic_spec import STEPS, SyntheticClass, SyntheticSpec, read_of, spec_problems, template_pod
+from fairway.trace.synthetic_spec import (
+    STEPS,
+    DatasetUse,
+    SyntheticClass,
+    SyntheticSpec,
+    read_of,
+    spec_problems,
+    template_pod,
+)
 from fairway.trace.template import Template, memory_quantity, milli_quantity
 from fairway.trace.workload import Arrival, Arrivals, Workload
 
@@ -72,6 +81,7 @@ class _Class:
         self.duration = NumberSampler(one.duration or 0, read_of("duration"), STEPS["duration"])
         self.gang = NumberSampler(one.gang, read_of("gang"), STEPS["gang"])
         self.user_weights = tuple(float(rank) ** -one.user_skew for rank in range(1, one.users + 1))
+        self.datasets = None if one.datasets is None else _Datasets(one.datasets)
         pod = template_pod(one, spec.namespace)
 
         @lru_cache(maxsize=TEMPLATES)
@@ -94,7 +104,27 @@ class _Batch(NamedTuple):
     gangs: NDArray[np.int64]  # (num_jobs,) how many pods each
     durations: NDArray[np.float64]  # (num_jobs,)
     users: NDArray[np.intp]  # (num_jobs,)
+    datasets: list[str]  # (num_jobs,) as an annotation has them
     sizes: list[tuple[float, ...]]
+
+
+class _Datasets:
+    """The datasets that pods of a class choose from."""
+
+    def __init__(self, use: DatasetUse) -> None:
+        self._names = [f"{use.name}-{number}" for number in range(use.count)]
+        self._each = NumberSampler(use.each, read_of("gang"), STEPS["gang"])
+        weights = np.arange(1, use.count + 1, dtype=np.float64) ** -use.skew
+        self._shares = weights / weights.sum()  # (num_datasets,)
+
+    def draw(self, chance: np.random.Generator, number: int) -> list[str]:
+        """For so many pods, which they use: different ones, in the order of their numbers."""
+        drawn = []
+        for each in self._each.draw(chance, number).tolist():
+            wanted = min(int(each), len(self._names))
+            rows = chance.choice(len(self._names), wanted, replace=False, p=self._shares)
+            drawn.append(",".join(self._names[row] for row in sorted(rows.tolist())))
+        return drawn
 
 
 def _batches(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator[_Batch]:
@@ -106,6 +136,7 @@ def _batches(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator[
         gangs = np.ones(number, np.int64)
         durations = np.zeros(number)
         users = np.zeros(number, np.intp)
+        datasets = [""] * number
         sizes: list[tuple[float, ...]] = [()] * number
         for index, one in enumerate(classes):
             rows = np.flatnonzero(chosen == index)
@@ -117,14 +148,19 @@ def _batches(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator[
             gangs[rows] = np.clip(one.gang.draw(picks, num_rows), 1, MAX_GANG)
             if one.user_weights:
                 users[rows] = choose(picks, one.user_weights, num_rows)
-        yield _Batch(times, chosen, gangs, durations, users, sizes)
+            if one.datasets is not None:
+                for row, names in zip(rows.tolist(), one.datasets.draw(picks, num_rows), strict=True):
+                    datasets[row] = names
+        yield _Batch(times, chosen, gangs, durations, users, datasets, sizes)
 
 
 def _arrivals(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator[Arrival]:
     number = 0
     for batch in _batches(spec, classes, seed):
-        columns = (column.tolist() for column in batch[:-1])
-        for time, chosen, gang, seconds, user, sizes in zip(*columns, batch.sizes, strict=True):
+        columns = (column.tolist() for column in batch[:5])
+        for time, chosen, gang, seconds, user, datasets, sizes in zip(
+            *columns, batch.datasets, batch.sizes, strict=True
+        ):
             one = classes[chosen]
             name = f"{one.prefix}-{number}"
             number += 1
@@ -133,6 +169,8 @@ def _arrivals(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator
                 said[DURATION] = seconds_text(seconds)
             if one.user_weights:
                 said[USER] = f"user-{user + 1}"
+            if datasets:
+                said[DATA] = datasets
             template = one.template(sizes)
             if gang == 1:
                 yield Arrival(time, template.pod(name, said))

@@ -35,6 +35,7 @@ from fairway.trace.distribution import Distributed, Problem, Read, problems_of
 __all__ = [
     "READS",
     "STEPS",
+    "DatasetUse",
     "SyntheticClass",
     "SyntheticSpec",
     "read_of",
@@ -43,6 +44,22 @@ __all__ = [
 ]
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class DatasetUse(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Which datasets pods use: so many of NAME-0, NAME-1, ..., in their namespace."""
+
+    name: str
+    count: Annotated[int, msgspec.Meta(ge=1, le=1_000_000, description="How many of that name there are.")] = 1
+    each: Annotated[Distributed, msgspec.Meta(description="How many of them a pod uses.")] = 1
+    skew: Annotated[
+        float,
+        msgspec.Meta(
+            ge=0,
+            le=10,
+            description="How unevenly they are used: the k-th has a weight of k to the power of minus this.",
+        ),
+    ] = 0.0
 
 
 class SyntheticClass(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -69,6 +86,9 @@ class SyntheticClass(msgspec.Struct, kw_only=True, frozen=True, rename="camel", 
             ge=0, le=10, description="How uneven users are: the k-th has a weight of k to the power of minus this."
         ),
     ] = 0.0
+    datasets: Annotated[
+        DatasetUse | None, msgspec.Meta(description="Datasets that they read; pods of a gang read the same.")
+    ] = None
     fail_probability: Share = 0.0
     namespace: str = ""
     labels: dict[str, str] = {}
@@ -150,6 +170,10 @@ def _class_problems(one: SyntheticClass, path: str, namespace: str) -> Iterator[
             yield f"{path}.requests.{name}", f"belongs into {name} itself, beside requests"
         else:
             yield from problems_of(value, _whole, f"{path}.requests[{name!r}]")
+    if one.datasets is not None:
+        if problem := dns_subdomain_problem(one.datasets.name):
+            yield f"{path}.datasets.name", problem
+        yield from problems_of(one.datasets.each, READS["gang"], f"{path}.datasets.each")
     if one.namespace and (problem := dns_label_problem(one.namespace)):
         yield f"{path}.namespace", problem
     labels = ((key, label_key_problem(key) or label_value_problem(text)) for key, text in one.labels.items())

@@ -19,7 +19,12 @@ from fairway.record.errors import RecordError, quoted
 
 __all__ = ["check_references"]
 
-NUMBERED: Final = (("pods", "node", "nodes"), ("occupancy", "node", "nodes"), ("occupancy", "pod", "pods"))
+NUMBERED: Final = (
+    ("pods", "node", "nodes"),
+    ("occupancy", "node", "nodes"),
+    ("occupancy", "pod", "pods"),
+    ("data_reads", "pod", "pods"),
+)
 """Table, what it refers to by number (`node_id`) and name, and the table of these."""
 
 NAMED: Final = (
@@ -28,6 +33,8 @@ NAMED: Final = (
     ("scores", "node"),
     ("data", "node"),
     ("preemptions", "node"),
+    ("data_reads", "node"),
+    ("data_reads", "source_node"),
 )
 """Tables that refer to nodes by name alone, and the column."""
 

@@ -23,6 +23,7 @@ __all__ = ["AnonymousRows", "anonymise_run"]
 Change = Callable[[Any], Any]
 NAMES: Final = (
     "node", "uid", "pod", "namespace", "user_name", "nominated_node", "victim", "name", "subject", "dataset",
+    "source_node",
 )  # fmt: skip
 OUTCOME: Final = next(place for place, column in enumerate(TABLES["decisions"].columns) if column.name == "outcome")
 LEFT_OUT: Final = "(left out)"

@@ -90,6 +90,12 @@ class RowWriter:
 
     # -- the file ----------------------------------------------------------------------------------------------------
 
+    def _append(self, table: str, row: tuple[Any, ...]) -> None:
+        rows = self._buffers[table].rows
+        rows.append(row)
+        if len(rows) >= self._chunk:
+            self.flush()
+
     def flush(self, *, again: bool = False) -> None:
         """Write all buffers out, together. A patient writer tries a file that failed only if told to try `again`."""
         self._gather()

@@ -24,7 +24,7 @@ from fairway.record.options import RecordOptions
 from fairway.record.recorder import Scored
 from fairway.record.schedulers import RecordedScheduler
 from fairway.record.schema import SCHEMA_VERSION, Origin
-from fairway.record.vocabulary import IntervalEnd, NodeChange, NodeEnd, ObjectVerb, PodEnd
+from fairway.record.vocabulary import DataRead, IntervalEnd, NodeChange, NodeEnd, ObjectVerb, PodEnd
 from fairway.record.writing.anonymous_rows import AnonymousRows
 from fairway.record.writing.decision_rows import data_rows, score_rows
 from fairway.record.writing.kept import kept
@@ -155,6 +155,13 @@ class RunWriter(RowWriter):
         live = self._pods.by_uid.get(uid)
         if live is not None and live.leaving is None:
             live.leaving = t
+
+    def data_read(self, t: float, uid: str, reads: Sequence[DataRead]) -> None:
+        """A pod that begins to run reads its datasets from there."""
+        if (live := self._pods.by_uid.get(uid)) is not None:
+            for dataset, source, rung, *measures in reads:
+                row = (t, live.number, live.key, live.node, dataset, source or None, rung or None, *measures)
+                self._append("data_reads", row)
 
     def resized(self, t: float, pod: Pod) -> None:
         """A pod holds something else from now on: its interval is split."""
@@ -317,15 +324,7 @@ class RunWriter(RowWriter):
         if self.options.events:
             self._append("events", (t, kind, subject, reason, message))
 
-    # -- the file ----------------------------------------------------------------------------------------------------
-
-    def _append(self, table: str, row: tuple[Any, ...]) -> None:
-        rows = self._buffers[table].rows
-        rows.append(row)
-        if len(rows) >= self._chunk:
-            self.flush()
-
-    # What `RowWriter` asks for.
+    # -- what `RowWriter` asks for -----------------------------------------------------------------------------------
 
     def _gather(self) -> None:
         self._buffers["pods"].rows.extend(self._pods.take_rows())
