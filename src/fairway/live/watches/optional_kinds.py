@@ -32,7 +32,7 @@ class OptionalKind(NamedTuple):
         return WatchedKind(self.kind, f"/apis/{self.api_version}/{self.plural}")
 
 
-DATA_READERS = frozenset(("DataLocality", "CacheAwarePlugin"))
+DATA_READERS = frozenset(("DataLocality",))
 OPTIONAL: tuple[OptionalKind, ...] = tuple(
     OptionalKind(kind, f"{group}/v1alpha1", plural, DATA_READERS)
     for group in DATA_GROUPS
