@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from fairway.cluster import Event, Verb
 from fairway.cluster.aspects import Versions
-from fairway.cluster.datasets import DATASET_KINDS, Datasets
+from fairway.cluster.datasets.known_datasets import DATASET_KINDS, Datasets
 from fairway.model import Node, Pod
 from fairway.model.data_need import data_need
 from fairway.model.dataset import GATEWAY, NODE_DATA
