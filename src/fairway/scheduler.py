@@ -225,7 +225,7 @@ class Scheduler:
             self.world.report(decision)
             return decision
         decision = profile.decide(pod)
-        decision.attempt = queued.attempts
+        decision.attempt, decision.data = queued.attempts, profile.data_steps(decision)
         if self._look is not None:
             self._look(profile, decision)
         for notice in profile.new_notices(decision, queued.told):

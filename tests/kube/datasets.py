@@ -131,7 +131,7 @@ class Datasets:
         try:
             self._api.request("GET", self._path(group, kind))
         except ApiError as error:
-            if error.status not in (404, 405, 503):
+            if error.status not in (404, 405, 429, 503):
                 raise
             return False
         return True

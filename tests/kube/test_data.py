@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from fairway.cli.main import main
+from fairway.record import Run
 from tests.kube.api import Api, Json
 from tests.kube.control_plane import ControlPlane
 from tests.kube.datasets import GROUPS, NEW, OLD, Datasets
@@ -96,18 +97,40 @@ def test_the_walk_of_datashims_example(
     api.create(pod("first", namespace))
     assert place_of(api, "first", namespace) == "gateway"
 
-    config = tmp_path / "scheduler.yaml"
+    config = tmp_path / "scheduler.yaml"  # as the scheduler's own, under the plugin's own name
     header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     config.write_text(yaml.safe_dump(header | configuration()))
     live = ["--config", str(config), "--kubeconfig", str(control_plane.kubeconfig("admin"))]
     assert main(["why", f"{namespace}/first", *live]) == 0
     told = capsys.readouterr().out
     assert "goes to gateway" in told
-    assert "its own host is a gateway" in told  # TODO words
+    assert "data: gateway on gateway, its own host" in told
 
-    api.create(pod("filler", namespace, cpu="3", dataset=""))
-    # The gateway has no room any more: next to it, in its zone.
-    wait_until(lambda: bool(api.get("Pod", "filler", namespace)["spec"].get("nodeName")), "the filler is placed")
+    # The gateway is filled: its zone comes next, then its region, and nothing farther while there is room.
+    fill(api, namespace, "gateway")
+    api.create(pod("second", namespace))
+    assert place_of(api, "second", namespace) == "near"
+    assert main(["why", f"{namespace}/second", *live]) == 0
+    assert "data: gateway on gateway, same zone" in capsys.readouterr().out
+    fill(api, namespace, "near")
+    api.create(pod("third", namespace))
+    assert place_of(api, "third", namespace) == "region"
+    assert main(["why", f"{namespace}/third", *live]) == 0
+    assert "data: gateway on gateway, same region" in capsys.readouterr().out
+
+    # Placements are told once and then go stale: a gateway that is gone does not count.
+    api.delete("Node", "gateway")
+    datasets.place("data", gateways=["gateway", "far"])
+    api.create(pod("fourth", namespace))
+    assert place_of(api, "fourth", namespace) == "far"
+
+
+def fill(api: Api, namespace: str, name: str) -> None:
+    """Leave no room on a node: what it has less what its pods ask for is taken by one more pod."""
+    there = [one for one in api.items("Pod", namespace) if one["spec"].get("nodeName") == name]
+    filler = pod(f"fills-{name}", namespace, cpu=str(4 - len(there)), dataset="")
+    filler["spec"]["nodeName"] = name
+    api.create(filler)
 
 
 def test_definitions_come_after_the_scheduler_and_go_while_it_runs(
@@ -139,9 +162,32 @@ def test_definitions_come_after_the_scheduler_and_go_while_it_runs(
     datasets.place("old", gateways=["region"], group=OLD)
     wait_until(lambda: bool(api.get("Pod", "late", namespace)["spec"].get("nodeName")), "it is woken", LONG)
     assert place_of(api, "late", namespace) == "region"
-    complaints = [line for line in lines(scheduler) if line.get("level") in ("WARNING", "ERROR", "warning", "error")]
-    assert complaints == []
+    of_watches = [line for line in lines(scheduler) if line["logger"].startswith("fairway.live.watches")]
+    assert len(of_watches) > 4  # what is served and what is not, once each
+    assert [line for line in of_watches if line["level"] != "info"] == []
     assert scheduler.stop() == 0
+
+
+def test_recordings_hold_datasets_if_they_may_read_them(
+    control_plane: ControlPlane, namespace: str, datasets: Datasets, kubeconfig: Path, tmp_path: Path
+) -> None:
+    control_plane.api().create(node("near"))
+    datasets.install(OLD)
+    datasets.place("data", gateways=["near"], group=OLD)
+    reads_all = control_plane.api().get("ClusterRole", "reads-datasets")
+    found = {}
+    for name, resources in (("reader", ["datasets", "datasetsinternal"]), ("stranger", ["nothing"])):
+        rules = [{"apiGroups": list(GROUPS), "resources": resources, "verbs": ["get", "list", "watch"]}]
+        meta = {"name": "reads-datasets"}
+        control_plane.api().apply(
+            {k: reads_all[k] for k in ("apiVersion", "kind")} | {"metadata": meta, "rules": rules}
+        )
+        path = tmp_path / name
+        assert main(["record", str(path), "--kubeconfig", str(kubeconfig), "--for", "1s"]) == 0
+        with Run.open(path) as run:
+            kinds = [row["kind"] for row in run.objects.where("kind LIKE 'Dataset%'").rows()]
+        found[name] = sorted(kinds)
+    assert found == {"reader": [f"Dataset.{OLD}", f"DatasetInternal.{OLD}"], "stranger": []}
 
 
 def message(api: Api, name: str, namespace: str) -> str:

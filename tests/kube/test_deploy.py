@@ -19,6 +19,7 @@ import pytest
 from tests.deploy.chart import MANIFESTS, load, render
 from tests.kube.api import Json
 from tests.kube.control_plane import ControlPlane
+from tests.kube.datasets import GROUPS, Datasets
 from tests.kube.fault_proxy import FaultProxy
 from tests.kube.processes import Program, free_port, wait_until
 
@@ -291,6 +292,38 @@ def test_rights_are_enough_and_each_is_needed(installed: Installed) -> None:
     assert {right: codes for right, codes in asked.items() if codes & {401, 403}} == {}
     assert set(asked) - installed.granted() == set(), "rights that come from elsewhere"
     assert installed.token not in installed.program.output()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_shadow", [False, True], ids=["scheduling", "shadow"])
+def test_datasets_need_only_to_be_read(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path, is_shadow: bool
+) -> None:
+    plugins = {"multiPoint": {"enabled": [{"name": "DataLocality"}]}}
+    values: dict[str, Any] = {
+        "data.enabled": True,
+        "shadow": is_shadow,
+        "config": {"profiles": [{"schedulerName": "fairway", "plugins": plugins}]},
+    }
+    datasets = Datasets(control_plane.api(), namespace)
+    datasets.install(*GROUPS)
+    try:
+        datasets.place("data", gateways=["a"])
+        with install(control_plane, namespace, tmp_path, values) as installed:
+            installed.program.wait_until(lambda: "in sync" in installed.program.output(), "it knows the cluster")
+            asked = installed.asked()
+            assert installed.program.stop() == 0
+    finally:
+        datasets.remove(*GROUPS)
+    of_data = {right: codes for right, codes in asked.items() if right[0] in GROUPS}
+    assert set(of_data) == {
+        (group, resource, verb)
+        for group in GROUPS
+        for resource in ("datasets", "datasetsinternal")
+        for verb in ("list", "watch")
+    }
+    assert not set(of_data) - installed.granted()
+    assert {right: codes for right, codes in asked.items() if codes & {401, 403}} == {}
 
 
 @pytest.mark.slow

@@ -159,6 +159,19 @@ def test_what_is_withdrawn_is_gone_and_may_come_again(tells: bool, caplog: pytes
     assert caplog.text == ""
 
 
+def test_a_server_that_prepares_a_kind_is_waited_for_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(api: FakeApiServer) -> None:
+        install(api, NEW)
+        api.put(f"datasets.{NEW}", dataset("a"))
+        api.answer("GET", "/datasets", 429, "storage is (re)initializing", times=2, Retry_After="0")
+        async with watching(api) as stage:
+            assert stage.heard.words == [f"ADDED {NEW} a"]
+
+    with caplog.at_level(logging.INFO):
+        play(story)
+    assert "initializing" not in caplog.text
+
+
 def test_both_groups_are_told_apart() -> None:
     async def story(api: FakeApiServer) -> None:
         for group in (OLD, NEW):

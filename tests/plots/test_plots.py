@@ -10,7 +10,7 @@ import pytest
 
 from fairway import plots
 from fairway.record import RecordError, Run
-from fairway.record.vocabulary import PodEnd
+from fairway.record.vocabulary import DataRead, PodEnd
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, placed, writer
 
@@ -117,3 +117,21 @@ def test_a_pod_that_is_shorter_than_a_column_is_seen(tmp_path: Path) -> None:
     assert values is not None
     assert values[0, 0] == pytest.approx(1 / 750)
     assert np.all(values[0, 1:] == 0)
+
+
+def test_reads_are_bars_of_shares_by_distance(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="no pod has read"):
+        plots.reads(run)
+    host, zone = (DataRead("default/d", "a", key, None, 1.0, 0.0) for key in ("kubernetes.io/hostname", "zone"))
+    with writer(tmp_path / "run") as made:
+        made.node_added(0.0, node("a"))
+        made.pod_created(0.0, pod("reader"), SCHEDULER)
+        made.bound(0.0, pod("reader").metadata.uid, "a")
+        made.data_read(0.0, pod("reader").metadata.uid, [host, host, host, zone])
+        made.close(HOUR)
+    with Run.open(tmp_path / "run") as reading:
+        axes = plots.reads({"idle": run, "reading": reading})
+    bars = {str(some.get_label()): [(bar.get_x(), bar.get_width()) for bar in some] for some in axes.containers}
+    assert bars["hostname"][1] == (0.0, 0.75)
+    assert bars["zone"][1] == (0.75, 0.25)
+    assert {width for some in bars.values() for _, width in some[:1]} == {0.0}

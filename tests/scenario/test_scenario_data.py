@@ -156,8 +156,8 @@ MOVED = {"at": 1, "action": "dataMoved", "dataset": "default/d-0"}
         ),
         pytest.param(
             {"dataChanges": [{**MOVED, "action": "lost"}]},
-            'spec.dataChanges[0].action: "lost" is unknown; did you mean dataLost?'
-            " Allowed: dataCopied, dataMoved, dataLost",
+            'spec.dataChanges[0].action: "lost" is unknown; did you mean dataLost? Allowed: dataCopied, dataMoved, '
+            "dataLost",
             id="action",
         ),
         pytest.param(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,6 +30,7 @@ from fairway.words import time_text
 if TYPE_CHECKING:
     from fairway.explain.run_status import Status
     from fairway.live.scheduler_client import SchedulerAddress
+    from fairway.model import ApiObject
     from fairway.record import Run
 
 __all__ = ["status"]
@@ -40,6 +41,7 @@ Examples:
   fairway status --run day.duckdb --at 00:14:09 --nodes         and on every node?
   fairway status --run day.duckdb --by topology.kubernetes.io/zone
   fairway status --run day.duckdb --plugins                     where does the schedulers' time go?
+  fairway status --run day.duckdb --data                        where are the datasets, who uses them?
   fairway status --run day.duckdb -o json
   fairway status --live                                         the cluster of the current context, now
   fairway status --live --watch                                 and again, every two seconds
@@ -47,7 +49,9 @@ Examples:
 Show how the cluster of a run stood at one time, the end unless --at says otherwise. What is held counts from binding
 on. Only ready nodes count towards what there is; FREE ON ONE NODE is the largest piece that a pod could get. A waiting
 pod counts once, for the reason that refused most nodes at its last attempt. --plugins needs a run that was recorded
-with --plugin-times; a plugin's time does not include that of others that it asks.
+with --plugin-times; a plugin's time does not include that of others that it asks. --data lists datasets: nodes that
+hold (COPIES) or serve (GATEWAYS) them, the load of those that serve, pods on nodes and pods without that use them, and
+what is told of nodes that are gone or not ready (STALE).
 """
 
 
@@ -65,6 +69,7 @@ with --plugin-times; a plugin's time does not include that of others that it ask
 @click.option("--nodes", "by_node", is_flag=True, help="Every node.")
 @click.option("--by", "label", metavar="LABEL", help="The nodes of each value of this label together.")
 @click.option("--plugins", is_flag=True, help="What each plugin took at each extension point, in CPU time.")
+@click.option("--data", is_flag=True, help="Datasets: where they are, and who uses them.")
 @click.option(
     "--watch",
     type=click.FloatRange(0.1, 86_400),
@@ -83,6 +88,7 @@ def status(
     by_node: bool,
     label: str | None,
     plugins: bool,
+    data: bool,
     watch: float | None,
     output: str,
 ) -> None:
@@ -94,15 +100,15 @@ def status(
     context = click.get_current_context()
     if watch is not None and live is None and scheduler is None:
         raise click.UsageError("--watch is for a live cluster: --live, --context NAME or --scheduler URL", context)
-    if by_node + (label is not None) + plugins > 1:
-        raise click.UsageError("--nodes, --by and --plugins exclude each other", context)
+    if by_node + (label is not None) + plugins + data > 1:
+        raise click.UsageError("--nodes, --by, --plugins and --data exclude each other", context)
     if scheduler is not None:
-        refuse_with_scheduler({"--run": run_path, "--at": at, "--plugins": plugins})
+        refuse_with_scheduler({"--run": run_path, "--at": at, "--plugins": plugins, "--data": data})
         _repeat(lambda: _show_scheduler(scheduler, live, by_node, label, output), watch)
         return
     refuse_live(live, run=run_path, at=at, plugins=plugins)
     if live is not None:
-        _repeat(lambda: _show_live(live, by_node, label, output), watch)
+        _repeat(lambda: _show_live(live, by_node, label, data, output), watch)
         return
     if run_path is None:
         raise click.UsageError(
@@ -115,6 +121,9 @@ def status(
             _show_plugins(run, check_time(run, at), output)
             return
         tell_notes(run)
+        if data:
+            _show_run_data(run, check_time(run, at), output)
+            return
         standing = read_status(run, check_time(run, at))
         resources = [one for one in run.resources if _is_there(one, standing)]
         when = time_text(standing.at) + (f" of {time_text(run.end_seconds)}" if standing.at != run.end_seconds else "")
@@ -175,13 +184,17 @@ def _show_scheduler(
         emit(view.queue, WAITING, output)
 
 
-def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str) -> None:
+def _show_live(live: LiveCluster, by_node: bool, label: str | None, data: bool, output: str) -> None:
     from time import time  # noqa: TID251 - how long pods have waited in a cluster that runs by the wall clock
 
     from fairway.cli.run import live_errors
     from fairway.explain.live_cluster import live_objects, live_status
 
-    standing = live_status(live_errors(live_objects(*live, narrate)), time())
+    objects = live_errors(live_objects(*live, narrate))
+    if data:
+        _show_data([one.object for one in objects], live.context or "now", {"context": live.context}, output)
+        return
+    standing = live_status(objects, time())
     names = [one.resource for one in standing.resources if one.resource != "pods"]
     rows, columns = status_table(standing, by_node, label, names, exact=is_structured(output))
     if is_structured(output):
@@ -196,6 +209,25 @@ def _show_live(live: LiveCluster, by_node: bool, label: str | None, output: str)
         emit(rows, columns, output)
     if standing.waiting:
         narrate(f"→ fairway why {word(standing.waiting[0].pod)} {live.arguments}")
+
+
+def _show_run_data(run: Run, at: float, output: str) -> None:
+    from fairway.record.snapshot import nodes_at, objects_at, pods_at
+
+    objects: list[ApiObject] = [*nodes_at(run, at), *pods_at(run, at), *objects_at(run, at)]
+    _show_data(objects, time_text(at), {"run": str(run.path), "atSeconds": at}, output)
+
+
+def _show_data(objects: Sequence[ApiObject], when: str, which: dict[str, Any], output: str) -> None:
+    from fairway.explain.data_status import COLUMNS, data_document, data_rows, data_standings, data_summary
+
+    standings = data_standings(objects)
+    rows = data_rows(standings)
+    if is_structured(output):
+        emit(rows, COLUMNS, output, which | {"datasets": data_document(standings)})
+        return
+    say(f"{data_summary(standings, when)}\n")
+    emit(rows, COLUMNS, output)
 
 
 def _show_plugins(run: Run, at: float, output: str) -> None:

@@ -10,6 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from fairway.cluster.datasets.data_step import DataStep
 from fairway.model import Pod
 from fairway.plugin import Candidate, Code, PodClass, Refusal, Write, with_spec
 
@@ -93,6 +94,7 @@ class Decision:
     error: str = ""
     other_errors: tuple[str, ...] = ()  # met on other nodes; kube-scheduler names whichever it meets first
     unschedulable_plugins: frozenset[str] = frozenset()
+    data: tuple[DataStep, ...] = ()  # where the pod was placed: how near that is to the datasets it uses
 
     @property
     def message(self) -> str:

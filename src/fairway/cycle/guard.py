@@ -19,6 +19,7 @@ from fairway.model import Pod
 from fairway.plugin import (
     MAX_SCORE,
     Create,
+    DataStep,
     Hint,
     Notice,
     Patch,
@@ -231,17 +232,16 @@ def _checked_result(plugin: Plugin, answer: Any, attempt: Any) -> Any:
     return result
 
 
-def _checked_hints(plugin: Plugin, answer: Any) -> Any:
-    if isinstance(answer, (list, tuple)) and all(isinstance(hint, Hint) for hint in answer):
-        return answer
-    raise PluginError(f"plugin {plugin.name}: events() must return a list of Hints; it returned {_shortened(answer)}")
+def _checked_list(method: str, kind: type) -> Callable[..., Any]:
+    """The check of a method that returns several of a kind."""
 
+    def check(plugin: Plugin, answer: Any, *args: Any) -> Any:
+        if isinstance(answer, (list, tuple)) and all(isinstance(one, kind) for one in answer):
+            return answer
+        words = f"{method}() must return a list of {kind.__name__}s; it returned {_shortened(answer)}"
+        raise PluginError(f"plugin {plugin.name}: {words}")
 
-def _checked_notices(plugin: Plugin, answer: Any, *args: Any) -> Any:
-    if isinstance(answer, (list, tuple)) and all(isinstance(notice, Notice) for notice in answer):
-        return answer
-    words = f"notices() must return a list of Notices; it returned {_shortened(answer)}"
-    raise PluginError(f"plugin {plugin.name}: {words}")
+    return check
 
 
 def _checked_turn(plugin: Plugin, answer: Any, waiting: Any) -> Any:
@@ -296,7 +296,7 @@ def _shortened(value: Any) -> str:
 CHECKS: dict[str, Callable[..., Any]] = {
     "pre_enqueue": _checked_answer("pre_enqueue", Refusal, type(None)),
     "queue_sort": _checked_turn,
-    "events": _checked_hints,
+    "events": _checked_list("events", Hint),
     "class_key": _checked_key,
     "pre_filter": _checked_prepared,
     "filter": _checked_mask,
@@ -305,7 +305,8 @@ CHECKS: dict[str, Callable[..., Any]] = {
     "supply": _checked_supply,
     "funnel_words": _checked_funnel,
     "relax": _checked_relaxations,
-    "notices": _checked_notices,
+    "notices": _checked_list("notices", Notice),
+    "data_steps": _checked_list("data_steps", DataStep),
     "score": _checked_scores,
     "normalize_scores": _checked_scores,
     "explain_score": _checked_lines,

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from fairway.cluster import Aspect, Cluster, PodClass
 from fairway.cluster.pod_class import Extra
+from fairway.cluster.datasets.data_step import DataStep
 from fairway.config.config_file import Sampling
 from fairway.config.configuration import ProfileConfig
 from fairway.cycle import feasibility, inspection, pod_cycle
@@ -103,6 +104,7 @@ class Profile:
             dict.fromkeys([*used, *self.pre_scores, *self.reserves, *self.permits, *self.pre_binds])
         )
         self._notifiers = [plugin for plugin in self.plugins if overrides(plugin, "notices")]
+        self._data_readers = [plugin for plugin in self.plugins if overrides(plugin, "data_steps")]
         self._by_name = plugins
         # A user's post-filter or extender may do anything: it is asked every time.
         self.remembers_failures = not extenders and all(
@@ -194,6 +196,13 @@ class Profile:
     def fits_on(self, pod: Pod, row: int) -> bool:
         """Would the pod pass the filters on this one node?"""
         return feasibility.fits_on(self, pod, row)
+
+    def data_steps(self, decision: Decision) -> tuple[DataStep, ...]:
+        """How near the chosen node is to the pod's data; to be asked before the pod is assumed there."""
+        if not self._data_readers or decision.outcome is not Outcome.SCHEDULED:
+            return ()
+        answers = [_answer(plugin.data_steps, decision.pod_class, decision.row) for plugin in self._data_readers]
+        return tuple(step for steps in answers if not isinstance(steps, Refusal) for step in steps)
 
     def new_notices(self, decision: Decision, told: frozenset[Notice]) -> list[Notice]:
         """What plugins want people to know about the attempt, without what they were told."""

@@ -31,8 +31,12 @@ def answer_lines(about: Explanation, all_nodes: bool) -> list[str]:
         lines.append(f"kube-scheduler's words: {verdict.message}")
     if about.funnel or about.inspection.feasible:
         lines += ["", *funnel_lines(about.funnel, about.num_nodes)]
-    if verdict.result == "scheduled" and len(about.inspection.totals) > 1:
-        lines += ["", *_score_lines(about, all_nodes), *_reason_lines(about, verdict.node)]
+    if verdict.result == "scheduled":
+        behind = _reason_lines(about, verdict.node)
+        if len(about.inspection.totals) > 1:
+            lines += ["", *_score_lines(about, all_nodes), *behind]
+        elif behind:
+            lines += ["", *behind]
     elif verdict.result == "preempts":
         lines += ["", *_candidate_lines(about, all_nodes)]
     elif verdict.result == "unschedulable":

@@ -25,7 +25,7 @@ from fairway.record.load import load_history
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["nodes", "utilisation", "waits"]
+__all__ = ["nodes", "reads", "utilisation", "waits"]
 
 NUM_POINTS = 480
 HOUR = 3600.0
@@ -75,6 +75,27 @@ def waits(runs: Runs, *, axes: Axes | None = None) -> Axes:
     axes.yaxis.set_major_formatter(_percent)
     if any(named):
         axes.legend(loc="lower right")
+    return axes
+
+
+def reads(runs: Runs, *, axes: Axes | None = None) -> Axes:
+    """From how far pods read their datasets: a bar for each run, of shares by distance, the nearest first."""
+    axes = axes or new_axes()
+    shares = {name: {} if (data := run.metrics().data) is None else data.share for name, run in _named(runs).items()}
+    rungs = dict.fromkeys(rung for share in shares.values() for rung in share)
+    if not rungs:
+        raise RecordError("no pod has read a dataset in these runs")
+    before = np.zeros(len(shares))
+    for number, rung in enumerate(rungs):
+        lengths = np.array([share.get(rung, 0.0) for share in shares.values()])
+        shade = str(0.25 + 0.65 * number / max(len(rungs) - 1, 1))  # the nearest is darkest
+        axes.barh(list(shares), lengths, left=before, color=shade, label=rung)
+        before += lengths
+    axes.set(xlabel="share of reads", xlim=(0, 1))
+    axes.xaxis.set_major_formatter(_percent)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(rungs))
     return axes
 
 

@@ -16,6 +16,7 @@ are a plugin's own, too; see docs/plugins.md.
 """
 
 from fairway.cluster import TIME_PASSED, Action, Aspect, Change, Cluster, ClusterEvent, Nodes, PodClass, Resource
+from fairway.cluster.datasets.data_step import DataStep
 from fairway.model.field_problem import Problem
 from fairway.model.writes import Create, Patch, Write, patch_of
 from fairway.plugin.arguments import PluginArgs
@@ -57,6 +58,7 @@ __all__ = [
     "ClusterEvent",
     "Code",
     "Create",
+    "DataStep",
     "Hint",
     "Locality",
     "Nodes",

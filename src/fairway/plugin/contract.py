@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from fairway.cluster import TIME_PASSED, Action, Aspect, Cluster, ClusterEvent, Nodes, PodClass, Resource
+from fairway.cluster.datasets.data_step import DataStep
 from fairway.model import Pod
 from fairway.plugin.smaller_requests import smaller_requests
 from fairway.plugin.verdicts import (
@@ -196,6 +197,10 @@ class Plugin:
     def explain_score(self, pod: PodClass, nodes: Nodes, state: Any) -> Sequence[Sequence[str]]:
         """What lies behind `score`, for people who ask: for each of `nodes` some lines, or none. Decides nothing."""
         return [()] * len(nodes)
+
+    def data_steps(self, pod: PodClass, row: int) -> Sequence[DataStep]:
+        """For records, where the plugin knows of datasets: how near that row is to each one that the pod uses."""
+        return ()
 
     # -- after the choice ----------------------------------------------------------------------------------------
 

@@ -1,10 +1,10 @@
 """DataLocality: puts pods near the datasets they use, unless whoever serves them is overloaded.
 
 A pod names its datasets (`fairway.model.data_need`); objects and labels of nodes tell where copies are
-(`fairway.cluster.datasets.data_copies`). The nearer a copy by the ladder of labels, and the less busy its node, the
-higher the score. In mode `require`, and where data can be read only on the nodes that hold it, nodes too far away are
-refused; a required dataset that is not there yet keeps the pod waiting until it is. Pods without datasets are of no
-concern here. Also known as CacheAwarePlugin, after the example that comes with Datashim.
+(`fairway.cluster.datasets`). The nearer a copy by the ladder of labels, and the less busy its node, the higher the
+score. In mode `require`, and where data can be read only on the nodes that hold it, nodes too far away are refused; a
+required dataset that is not there yet keeps the pod waiting until it is. Pods without datasets are of no concern here.
+Also known as CacheAwarePlugin, after the example that comes with Datashim.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from fairway.plugin import (
     Cluster,
     ClusterEvent,
     Code,
+    DataStep,
     Hint,
     Locality,
     Nodes,
@@ -44,7 +45,7 @@ from fairway.plugin import (
 from fairway.plugins.data_distance import Rungs
 from fairway.plugins.data_locality_args import DataLocalityArgs
 from fairway.plugins.data_use import DataUse
-from fairway.plugins.data_words import data_lines
+from fairway.plugins.data_words import data_lines, data_steps
 
 MOST_DATASETS: Final = 20_000
 """Of so many datasets at most it is remembered where they are."""
@@ -134,6 +135,10 @@ class DataLocality(Plugin):
                 where = self.cluster.nodes.names[row]
                 notices.append(Notice("DataMissing", f"Placed on {where} though {', '.join(missing)}"))
         return notices
+
+    def data_steps(self, pod: PodClass, row: int) -> Sequence[DataStep]:
+        kept = self._kept(pod)
+        return data_steps(self.cluster, self._refresh(pod, kept), row) if kept.need.names else ()
 
     # -- what is kept --------------------------------------------------------------------------------------------
 

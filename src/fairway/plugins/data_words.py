@@ -8,19 +8,19 @@ whose word was not believed. Worked out copy by copy, for one node at a time. Us
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from fairway.cluster.datasets.data_copies import DataCopies
 from fairway.cluster.datasets.data_ground import HOSTNAME
+from fairway.plugin import DataStep
 from fairway.plugins.data_use import DataUse
 
 if TYPE_CHECKING:
     from fairway.cluster import Cluster
 
-__all__ = ["DataStep", "data_lines", "data_steps"]
+__all__ = ["data_lines", "data_steps"]
 
 RUNG_WORDS: Final = {
     HOSTNAME: "host",
@@ -29,19 +29,6 @@ RUNG_WORDS: Final = {
     "topology.kubernetes.io/region": "region",
 }
 SHOWN: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class DataStep:
-    """One dataset of a pod on one node."""
-
-    dataset: str
-    copy: str = ""  # the node whose copy counts; "": none is on the ladder
-    is_gateway: bool = False
-    rung: str = ""  # the label that is equal
-    load: float = 0.0  # of the copy's node, 0 to 1
-    points: float = 0.0
-    missing: str = ""  # why there is nothing to be near to
 
 
 def data_steps(cluster: Cluster, use: DataUse, row: int) -> list[DataStep]:
@@ -87,7 +74,7 @@ def _step(cluster: Cluster, use: DataUse, name: str, copies: DataCopies, points:
 
 
 def _words(step: DataStep, copies: DataCopies) -> str:
-    if not step.copy:
+    if not step.node:
         if step.missing:
             return step.missing
         number = len(copies.serving)
@@ -95,7 +82,7 @@ def _words(step: DataStep, copies: DataCopies) -> str:
     what = "gateway" if step.is_gateway else "copy"
     word = RUNG_WORDS.get(step.rung, step.rung)
     where = "its own host" if step.rung == HOSTNAME else f"same {word}"
-    text = f"{what} on {step.copy}, {where}, load {step.load:.0%}, {step.points:.4g} points"
+    text = f"{what} on {step.node}, {where}, load {step.load:.0%}, {step.points:.4g} points"
     return f"{text} ({step.missing})" if step.missing else text
 
 

@@ -40,6 +40,7 @@ class Run:
         self.decisions = self._table("decisions")
         self.filter_counts = self._table("filter_counts")
         self.scores = self._table("scores")
+        self.data = self._table("data")
         self.preemptions = self._table("preemptions")
         self.queue_moves = self._table("queue_moves")
         self.occupancy = self._table("occupancy")

@@ -167,6 +167,23 @@ SCORES = TableSchema(
         Field("score", "BIGINT", "that plugin's share, normalised and weighted"),
     ),
 )
+DATA = TableSchema(
+    "data",
+    "Of decisions that placed a pod which uses datasets: which copy of each is the nearest. Runs that older versions "
+    "wrote lack the table.",
+    "decision_id, number",
+    (
+        Field("decision_id", "BIGINT", "decision"),
+        Field("number", "INTEGER", "in the order in which the pod names them, from 0"),
+        Field("dataset", "VARCHAR", "name of the dataset, in the pod's namespace"),
+        Field("node", "VARCHAR", "the node whose copy counts; null: none is near at all", is_nullable=True),
+        Field("is_gateway", "BOOLEAN", "it serves the data; false: it holds it"),
+        Field("rung", "VARCHAR", "the label that both nodes have in common", is_nullable=True),
+        Field("load", "DOUBLE", "how busy the copy's node was, 0 to 1", is_nullable=True),
+        Field("points", "DOUBLE", "what the dataset gave to the pod's node, 0 to 100"),
+        Field("missing", "VARCHAR", "why the data was not there, or not yet", is_nullable=True),
+    ),
+)
 PREEMPTIONS = TableSchema(
     "preemptions",
     "The pods a decision evicts to make room.",
@@ -295,6 +312,7 @@ TABLES: Final = {
         DECISIONS,
         FILTER_COUNTS,
         SCORES,
+        DATA,
         PREEMPTIONS,
         QUEUE_MOVES,
         OCCUPANCY,

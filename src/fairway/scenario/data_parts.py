@@ -16,7 +16,7 @@ from fairway.model.duration import Duration
 from fairway.sim.data_changes import DataAction
 from fairway.sim.data_reads import LADDER
 
-__all__ = ["DataChange", "DataReads", "DatasetGroup", "ReadRung"]
+__all__ = ["CopyChange", "DatasetGroup", "ReadCosts", "ReadRung"]
 
 Factor = Annotated[float, Meta(ge=1, le=1000)]
 
@@ -40,7 +40,7 @@ class DatasetGroup(DataPart, frozen=True, kw_only=True):
     labels: Annotated[dict[str, str], Meta(description="Only nodes with all of these labels have copies.")] = {}
 
 
-class DataChange(DataPart, frozen=True, kw_only=True):
+class CopyChange(DataPart, frozen=True, kw_only=True):
     """Something happens to copies of datasets at a time. A copy is a node that holds or serves the data."""
 
     at: Annotated[Duration, Meta(description="When.")]
@@ -63,7 +63,7 @@ class ReadRung(DataPart, frozen=True, kw_only=True):
     factor: Annotated[Factor, Meta(description="How many times as long a pod runs that reads at this distance.")] = 1.0
 
 
-class DataReads(DataPart, frozen=True, kw_only=True):
+class ReadCosts(DataPart, frozen=True, kw_only=True):
     """What it costs to read data from afar, counted from a pod's nearest copy at its start."""
 
     ladder: Annotated[

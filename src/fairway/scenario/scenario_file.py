@@ -17,7 +17,7 @@ from fairway.model import Quantity
 from fairway.model.duration import Duration
 from fairway.record import RecordOptions
 from fairway.record.options import Keep
-from fairway.scenario.data_parts import DataChange, DataReads, DatasetGroup
+from fairway.scenario.data_parts import CopyChange, DatasetGroup, ReadCosts
 from fairway.sim.controllers import ControllerSettings
 from fairway.sim.defragment import PerNode
 from fairway.sim.kubelets import KubeletSettings
@@ -275,9 +275,9 @@ class ScenarioSpec(ScenarioPart, frozen=True, kw_only=True):
     faults: Annotated[tuple[Fault, ...], Meta(description="What happens to nodes, and when.")] = ()
     random_faults: Annotated[tuple[RandomFault, ...], Meta(description="What happens to nodes by chance.")] = ()
     data_changes: Annotated[
-        tuple[DataChange, ...], Meta(description="What happens to copies of datasets, and when.")
+        tuple[CopyChange, ...], Meta(description="What happens to copies of datasets, and when.")
     ] = ()
-    data_reads: Annotated[DataReads, Meta(description="What reading datasets from afar costs pods.")] = DataReads()
+    data_reads: Annotated[ReadCosts, Meta(description="What reading datasets from afar costs pods.")] = ReadCosts()
     defragment: Annotated[
         Defragment | None, Meta(description="When pods are evicted and placed anew to reduce fragmentation.")
     ] = None

@@ -35,6 +35,7 @@ SILENCE_SECONDS = 90.0  # servers send bookmarks every minute
 PAGE = 500
 INITIAL_END = "k8s.io/initial-events-end"
 NOT_FOUND, GONE = 404, 410
+PREPARING = (429, 503)  # while a definition has just come
 
 
 class WatchEvent(msgspec.Struct, Generic[T], gc=False):
@@ -324,10 +325,15 @@ class Reflector:
         words = status_message(answer.body)
         if self.problem is None:
             self.problem = Unreachable(url, f"it answers {answer.status} for {path}: {words}")
-        is_news = self.on_missing is None or (answer.status, words) != self._refusal
-        self._refusal = (answer.status, words)
-        logger.log(logging.WARNING if is_news else logging.DEBUG, "watch of %s: %s %s", path, answer.status, words)
+        logger.log(self._level((answer.status, words)), "watch of %s: %s %s", path, answer.status, words)
         return answer.retry_after
+
+    def _level(self, refusal: tuple[int, str]) -> int:
+        """How loudly to tell of it: of a kind that need not be there once, and a server that prepares it is no news."""
+        before, self._refusal = self._refusal, refusal
+        if self.on_missing is None:
+            return logging.WARNING
+        return logging.DEBUG if refusal == before or refusal[0] in PREPARING else logging.WARNING
 
     def _selector(self) -> dict[str, str]:
         return {"fieldSelector": self.watched.field_selector} if self.watched.field_selector else {}

@@ -21,7 +21,7 @@ from fairway.record.table_schema import Field, TableSchema
 
 __all__ = ["LATER_TABLES", "amount_columns", "check_objects", "check_tables", "table_names"]
 
-LATER_TABLES: Final = frozenset(("data_reads", "gaps"))
+LATER_TABLES: Final = frozenset(("data", "data_reads", "gaps"))
 """Tables that runs of older versions do not have."""
 LATER_COLUMNS: Final = {"pods": frozenset(("gpu_index", "start_seconds", "leaving_seconds"))}
 """Columns that they do not have."""

@@ -31,6 +31,7 @@ NAMED: Final = (
     ("decisions", "node"),
     ("decisions", "nominated_node"),
     ("scores", "node"),
+    ("data", "node"),
     ("preemptions", "node"),
     ("data_reads", "node"),
     ("data_reads", "source_node"),

@@ -21,8 +21,10 @@ from fairway.record.writing.pseudonyms import Pseudonyms
 __all__ = ["AnonymousRows", "anonymise_run"]
 
 Change = Callable[[Any], Any]
-NAMES: Final = ("node", "uid", "pod", "namespace", "user_name", "nominated_node", "victim", "name", "subject",
-               "dataset", "source_node")  # fmt: skip
+NAMES: Final = (
+    "node", "uid", "pod", "namespace", "user_name", "nominated_node", "victim", "name", "subject", "dataset",
+    "source_node",
+)  # fmt: skip
 OUTCOME: Final = next(place for place, column in enumerate(TABLES["decisions"].columns) if column.name == "outcome")
 LEFT_OUT: Final = "(left out)"
 
@@ -59,6 +61,9 @@ class AnonymousRows:
                 changes["reason"] = names.sentence
             case "events":
                 changes["message"] = lambda _: LEFT_OUT
+            case "data":
+                changes["rung"] = names.label_key
+                changes["missing"] = lambda _: LEFT_OUT
             case "gaps":
                 changes["reason"] = lambda _: LEFT_OUT
         columns = TABLES[table].columns

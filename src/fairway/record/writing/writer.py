@@ -26,6 +26,7 @@ from fairway.record.schedulers import RecordedScheduler
 from fairway.record.schema import SCHEMA_VERSION, Origin
 from fairway.record.vocabulary import DataRead, IntervalEnd, NodeChange, NodeEnd, ObjectVerb, PodEnd
 from fairway.record.writing.anonymous_rows import AnonymousRows
+from fairway.record.writing.decision_rows import data_rows, score_rows
 from fairway.record.writing.kept import kept
 from fairway.record.writing.live_pods import LivePod, LivePods, Templates
 from fairway.record.writing.node_states import NodeStates
@@ -256,7 +257,9 @@ class RunWriter(RowWriter):
             )
         )
         if best:
-            self._scored(number, best)
+            self._scores.extend(score_rows(number, best[: self.options.scores]))
+        if decision.data:
+            self._buffers["data"].rows.extend(data_rows(number, decision.data))
         # After the whole decision: a reader never finds one without its refusals.
         if len(rows) >= self._chunk or len(self._refusals) >= self._chunk or len(self._scores) >= self._chunk:
             self.flush()
@@ -279,11 +282,6 @@ class RunWriter(RowWriter):
             victim_id = self._pods.number_of(victim.metadata.uid)
             rows.append((number, place, preemption.nominated_node, victim_id, victim.key))
         return preemption.nominated_node, len(victims)
-
-    def _scored(self, number: int, best: Sequence[Scored]) -> None:
-        for rank, scored in enumerate(best[: self.options.scores], 1):
-            for plugin, score in scored.shares.items():
-                self._scores.append((number, rank, scored.node, scored.total, plugin, score))
 
     def queue_moved(
         self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str
