@@ -11,16 +11,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from fairway.cluster import Event, Verb
 from fairway.cycle import Decision
 from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
-from fairway.live.seen_attempts import SeenAttempts
+from fairway.live.seen_attempts import FAILED_ATTEMPTS, FailedScheduling, SeenAttempts
 from fairway.live.watches.cluster_watch import ClusterWatch
 from fairway.live.watches.optional_kinds import RECORDED
+from fairway.live.watches.watch import Reflector
 from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Pod
 from fairway.queue import Place, QueuedPod, profile_name
@@ -99,6 +100,7 @@ async def record_cluster(
 
     watch = ClusterWatch(connection, clock, deliver, WATCHED_TO_THE_END, optional=RECORDED)
     await watch.reach_server(stop)
+    others = [] if attempts is None else [_watch_failures(connection, clock, attempts)]
 
     async def story() -> float:
         await watch.sync(stop)
@@ -107,4 +109,16 @@ async def record_cluster(
                 await stop.wait()
         return live.time
 
-    return await watch.run_with(story())
+    return await watch.run_with(story(), *others)
+
+
+def _watch_failures(connection: Connection, clock: Clock, attempts: SeenAttempts) -> Coroutine[Any, Any, None]:
+    """Events about attempts that failed, for somebody who may read them; conditions tell the rest of us the most."""
+
+    def hear(events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event.object, FailedScheduling) and event.verb is not Verb.DELETED:
+                attempts.saw_event(event.object, was_before=not reflector.synced.is_set())
+
+    reflector = Reflector(connection, FAILED_ATTEMPTS, hear, clock)
+    return reflector.run()

@@ -1,8 +1,9 @@
 """One message of the sniffer, and the two forms that it has in a log.
 
-In: a line of a log, `  DEBUG:  {"pod": …}` in the first form or bare JSON in the second, or what came over the wire.
-Out: a `Message`, or a `BadLineError` that says what is wrong with the line. `line_of` writes the second form. All texts
-are somebody else's: they are bounded here, and made visible where they are shown.
+In: a line of a log, `  DEBUG:  {"pod": …}` in the first form or bare JSON in the second, with what `kubectl logs` or a
+container runtime has put before it, or what came over the wire. Out: a `Message`, or a `BadLineError` that says what is
+wrong with the line. `line_of` writes the second form. All texts are somebody else's: they are bounded here, and made
+visible where they are shown.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ LOG_FORMS: Final = (
     '`  DEBUG:  {"pod", "endpoint", "node", "event", "timestamp"}` or bare JSON '
     '`{"object", "name", "endpoint", "reason", "message", "node", "event", "extra", "timestamp"}`'
 )
-LEVEL: Final = re.compile(r"\s*(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE):\s*(?=\{)", re.IGNORECASE)
+BLANK: Final = r"(?:\s|\x1b\[[0-9;]*m)*"  # colours are no more than that
+PREFIX: Final = re.compile(
+    r"\s*(?:\[[^\[\]]{1,300}\]\s+)?"  # kubectl logs --prefix
+    # kubectl logs --timestamps, or a runtime's own file
+    r"(?:\d{4}-\d\d-\d\dT[0-9:.]{8,18}(?:Z|[+-]\d\d:\d\d)\s+(?:(?:stdout|stderr) [FP] )?)?"
+    rf"{BLANK}(?:(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE):)?{BLANK}(?=\{{)",
+    re.IGNORECASE,
+)
 TEXTS: Final = ("name", "endpoint", "reason", "message", "node", "event", "timestamp")
 MAX_TEXT: Final = 64 << 10
 SHOWN: Final = 60
@@ -52,7 +60,7 @@ class Message(NamedTuple):
 
 def read_line(line: str) -> tuple[Message, Form]:
     """The message of a line, and in which form it was."""
-    prefix = LEVEL.match(line)
+    prefix = PREFIX.match(line)
     text = line[prefix.end() :] if prefix else line
     try:
         document = json.loads(text)
