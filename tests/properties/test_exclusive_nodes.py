@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.cluster import Cluster, Event, Verb
-from fairway.cluster.tenants import ANNOTATIONS, Tenants
+from fairway.cluster.tallies.tenants import ANNOTATIONS, Tenants
 from fairway.cycle import Outcome, Profile
 from fairway.model import Pod
 from fairway.testing import node, pod

@@ -28,7 +28,7 @@ from fairway.cluster.orphans import Orphan, Orphans
 from fairway.cluster.pod_class import Extra, PodClass, class_key, without_place
 from fairway.cluster.pods import Placed
 from fairway.cluster.preemptions import Preemptions
-from fairway.cluster.tallies import Tally
+from fairway.cluster.tallies.tally import Tally
 from fairway.cluster.view import Nodes
 from fairway.cluster.volumes.storage import STORAGE_KINDS, Storage
 from fairway.cluster.workloads import WORKLOAD_KINDS, Workloads

@@ -18,7 +18,7 @@ from fairway.cluster.nodes import NodeTable
 from fairway.cluster.pod_class import HostPort, PodClass, PodClasses
 from fairway.cluster.pods import Placed, PodTable
 from fairway.cluster.ports import PortTable
-from fairway.cluster.tallies import Tally
+from fairway.cluster.tallies.tally import Tally
 from fairway.cluster.volumes.storage import Storage
 from fairway.model import Pod
 

@@ -2,7 +2,7 @@
 
 In: a pod's annotations, namespace and controller. Out: its `Tenant`, and `are_foreign`, the one rule by which exclusive
 nodes are judged: pods of one job may be together, so may pods of one user that say `exclusive: user`, and nobody else
-where either wants the node to itself. `cluster.tenants` counts them by row; the plugin `ExclusiveNode` refuses by them.
+where either wants the node to itself. `cluster.tallies.tenants` counts them by row, for the plugin `ExclusiveNode`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from fairway.cluster.tenants import Tenants
+from fairway.cluster.tallies.tenants import Tenants
 from fairway.model import Node, Pod
 from fairway.model.codec import to_builtins
 from fairway.model.tenant import exclusive_scope, is_aside, job_of, job_uid

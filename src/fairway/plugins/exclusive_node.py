@@ -1,7 +1,7 @@
 """ExclusiveNode: pods that want their nodes to themselves get them, and keep them.
 
 In: the annotation `fairway.dev/exclusive` (`node`: only with the pod's own job; `user`: also with jobs of its user that
-say so too) and who is on each row (`cluster.tenants`). Out: a pod that is exclusive is refused where others are, and
+say so too) and who is on each row (`tallies.tenants`). Out: a pod that is exclusive is refused where others are, and
 any pod where somebody else is exclusive; pods of DaemonSets and copies of static pods neither mind nor matter. Who owns
 a node is read from the pods on it: a restart forgets nothing, and preemption works by itself. A member that says
 `fairway.dev/gang-one-per-node` is also refused where another member is. With `guard: taint`, other schedulers are kept
@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.tenants import ANNOTATIONS, Tenants
+from fairway.cluster.tallies.tenants import ANNOTATIONS, Tenants
 from fairway.model import Pod
 from fairway.model.tenant import (
     EXCLUSIVE,
@@ -75,7 +75,7 @@ class ExclusiveNodeArgs(PluginArgs, frozen=True, kw_only=True):
     guard: Literal["none", "taint"] = "none"
 
 
-class Wish(NamedTuple):
+class NodeWish(NamedTuple):
     """What a pod wants of its node."""
 
     tenant: Tenant
@@ -108,7 +108,7 @@ class ExclusiveNode(Plugin):
 
     # -- filter ------------------------------------------------------------------------------------------------------
 
-    def pre_filter(self, pod: PodClass, nodes: Nodes) -> Wish | Refusal | Skip:
+    def pre_filter(self, pod: PodClass, nodes: Nodes) -> NodeWish | Refusal | Skip:
         """Who the pod is; a DaemonSet's may be anywhere, and annotations that make no sense are refused."""
         if is_aside(pod.pod):
             return SKIP
@@ -120,9 +120,9 @@ class ExclusiveNode(Plugin):
         own = pod.extra[self.name]
         job = str(own) if own is not None else "" if is_lone(pod.pod) else job_of(pod.pod)
         tenant = Tenant(scope, user_of(annotations, pod.namespace), job)
-        return Wish(tenant, is_alone, is_alone or bool(scope))
+        return NodeWish(tenant, is_alone, is_alone or bool(scope))
 
-    def filter(self, pod: PodClass, nodes: Nodes, state: Wish) -> NDArray[np.bool_]:
+    def filter(self, pod: PodClass, nodes: Nodes, state: NodeWish) -> NDArray[np.bool_]:
         """Nodes without anybody that the pod must not be with."""
         tenants = self._tenants
         if not (tenants.num_exclusive or state.is_demanding):
@@ -134,7 +134,7 @@ class ExclusiveNode(Plugin):
         mask: NDArray[np.bool_] = counts == 0
         return mask
 
-    def explain(self, pod: PodClass, nodes: Nodes, state: Wish) -> Sequence[Refusal]:
+    def explain(self, pod: PodClass, nodes: Nodes, state: NodeWish) -> Sequence[Refusal]:
         """Pods of others, or of the one who has the node; or the pod's own job."""
         foreign = self._tenants.count_foreign(state.tenant, nodes.rows)
         others = HAS_OTHERS if state.tenant.scope else IS_TAKEN
@@ -142,7 +142,7 @@ class ExclusiveNode(Plugin):
 
     # -- for people who ask why --------------------------------------------------------------------------------------
 
-    def funnel_words(self, pod: PodClass, nodes: Nodes, state: Wish) -> Sequence[str]:
+    def funnel_words(self, pod: PodClass, nodes: Nodes, state: NodeWish) -> Sequence[str]:
         """Who is there: the job with the most pods, if it has one of the most nodes; of a single node, all jobs."""
         holders = [self._holders(row, state) for row in nodes.numbers.tolist()]
         if len(holders) == 1:
@@ -153,7 +153,7 @@ class ExclusiveNode(Plugin):
         named = named if len(named) <= NUM_NAMED else named[: NUM_NAMED - 1]
         return [f"by {jobs[0]}" if jobs and jobs[0] in named else "by others" for jobs in holders]
 
-    def _holders(self, row: int, wish: Wish) -> list[str]:
+    def _holders(self, row: int, wish: NodeWish) -> list[str]:
         """The jobs on a row that the pod must not be with, the one with the most pods first."""
         counts: Counter[str] = Counter()
         for placed in self.cluster.pods.on_row(row):

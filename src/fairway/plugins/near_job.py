@@ -1,7 +1,7 @@
 """NearJob: a pod that names another job would rather be near its pods.
 
 In: `fairway.dev/connect-to: NAME[,NAMESPACE/NAME...]` with `fairway.dev/connect-mode: near`, and where those jobs run
-(`cluster.job_places`). Out: 100 for a node on which one of their pods is, 75 for the same rack (`fairway.dev/rack`), 50
+(`tallies.job_places`). Out: 100 for a node on which one of their pods is, 75 for the same rack (`fairway.dev/rack`), 50
 for the same zone, 25 for the same region, else 0: the best over all their pods, of all the jobs named. Where none of
 them has a pod yet, nothing is said. It never refuses a node.
 """
@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster.job_places import ANNOTATIONS, JobPlaces
+from fairway.cluster.tallies.job_places import ANNOTATIONS, JobPlaces
 from fairway.plugin import MAX_SCORE, SKIP, Aspect, Cluster, Locality, Nodes, Plugin, PodClass, Skip
 
 __all__ = ["CONNECT_MODE", "CONNECT_TO", "NearJob", "peers_of"]

@@ -27,8 +27,8 @@ from fairway.record import Recorder, RecordOptions, Scored, best_nodes
 from fairway.record.vocabulary import HoldNote
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
-from fairway.sim.node_guard import NodeGuard, wants_guard
 from fairway.sim.pre_bind import PodPreparations
+from fairway.sim.taint_sweep import TaintSweep, wants_guard
 from fairway.sim.writing import carry_out
 from fairway.words import plugin_text, time_text
 
@@ -82,7 +82,7 @@ class SimScheduler:
             start=EPOCH.timestamp(),
         )
         self._preparations = PodPreparations(api, self._bind, self._refused)
-        self._guard = NodeGuard(api, self.scheduler) if wants_guard(self.scheduler) else None
+        self._sweep = TaintSweep(api, self.scheduler) if wants_guard(self.scheduler) else None
         api.watch(self._observe, settings.view_delay)
 
     # -- its day ---------------------------------------------------------------------------------------------------
@@ -91,8 +91,8 @@ class SimScheduler:
         self.scheduler.observe(event)
         if self._preparations.waiting:
             self._preparations.observe(event)
-        if self._guard is not None:
-            self._guard.observe(event)
+        if self._sweep is not None:
+            self._sweep.observe(event)
         self._wake()
 
     @property

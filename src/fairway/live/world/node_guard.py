@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable
 
 from fairway.cluster import Cluster, Event
-from fairway.cluster.tenants import Tenants, intruders
+from fairway.cluster.tallies.tenants import Tenants, intruders
 from fairway.live.api.api_server import ApiServer
 from fairway.live.api.clock import Clock
 from fairway.live.watches.object_store import version_number

@@ -11,7 +11,7 @@ from typing import Final
 
 from fairway.cluster.nodes import NodeTable
 from fairway.cluster.pod_class import PodClass
-from fairway.cluster.tallies import RowsByKey
+from fairway.cluster.tallies.tally import RowsByKey
 from fairway.model import Pod
 from fairway.model.tenant import GANG, job_name
 

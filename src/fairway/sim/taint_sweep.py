@@ -16,7 +16,7 @@ from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
 from fairway.sim.writing import carry_out
 
-__all__ = ["NodeGuard", "wants_guard"]
+__all__ = ["TaintSweep", "wants_guard"]
 
 
 def wants_guard(scheduler: Scheduler) -> bool:
@@ -25,7 +25,7 @@ def wants_guard(scheduler: Scheduler) -> bool:
     return any(isinstance(plugin, ExclusiveNode) and plugin.args.guard == "taint" for plugin in plugins)
 
 
-class NodeGuard:
+class TaintSweep:
     """Looks after the taints of one scheduler's exclusive nodes."""
 
     def __init__(self, api: ApiServer, scheduler: Scheduler) -> None:

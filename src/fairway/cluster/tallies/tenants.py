@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairway.cluster.nodes import PODS, NodeTable
 from fairway.cluster.pod_class import PodClass
 from fairway.cluster.pods import Placed, PodTable
-from fairway.cluster.tallies import RowsByKey
+from fairway.cluster.tallies.tally import RowsByKey
 from fairway.cluster.view import Rows
 from fairway.model import Pod
 from fairway.model.tenant import (
