@@ -1,7 +1,9 @@
 """`fairway.simulate` and `fairway.open_run`: what people write in scripts and notebooks."""
 
+import datetime as dt
 import gc
 import html
+import json
 import re
 import subprocess
 import sys
@@ -12,10 +14,12 @@ import pytest
 
 import fairway
 from fairway.cli.main import main
+from fairway.live.api.clock import SystemClock
 from fairway.model import DecodeError, UserError
 from fairway.record import RecordError, Run
 from fairway.scenario.scenario import ScenarioError, decode_scenario
 from fairway.scenario.simulate import Standing
+from tests.explain.workloads.fleets import running, workload
 
 
 def scenario(**spec: Any) -> dict[str, Any]:
@@ -293,3 +297,64 @@ def test_questions_that_make_no_sense_are_errors_with_a_hint(ask: Any, words: st
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(DecodeError, match=r"missing\.yaml: cannot be read"):
         fairway.try_("missing.yaml")
+
+
+def test_roll_outs_are_played_as_the_command_plays_them(capsys: pytest.CaptureFixture[str]) -> None:
+    files, cluster = "examples/rollout/web.yaml", "examples/rollout/cluster.yaml"
+    answer = fairway.try_(files, cluster=cluster)
+    assert not answer.fits
+    assert repr(answer) == "<try: Deployment shop/web gets stuck>"
+    assert [one["complete"] for one in answer.document()["rollouts"]] == [False]
+    assert main(["try", "-f", files, "--cluster", cluster]) == 3
+    assert capsys.readouterr().out.strip("\n") == str(answer)
+
+
+def test_what_is_there_already_leaves_nothing_to_place(tmp_path: Path) -> None:
+    nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4"}}}]
+    daemon = workload("DaemonSet")
+    (tmp_path / "web.json").write_text(json.dumps(daemon))
+    (tmp_path / "cluster.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, running("web-x", "n1", "DaemonSet/web")]})
+    )
+    answer = fairway.try_(tmp_path / "web.json", cluster=tmp_path / "cluster.json")
+    assert (answer.fits, answer.there) == (True, {"DaemonSet default/web": 1})
+    assert str(answer) == "nothing to place: what is asked for is there already"
+
+
+NIGHT_WATCH = """
+import numpy as np
+from fairway.plugin import Aspect, Plugin
+
+class ByNight(Plugin):
+    reads = Aspect.TIME
+    time_step = 3600
+
+    def filter(self, pod, nodes, state):
+        return np.full(len(nodes), self.now().hour >= 22)
+"""
+
+
+def test_plugins_that_go_by_the_clock_are_told_the_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("night_watch.py").write_text(NIGHT_WATCH)
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"pods": "4"}}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"filter": {"enabled": [{"name": "night_watch:ByNight"}]}}}],
+    }
+    for name, thing in {"node": node, "pod": pod, "config": config}.items():
+        Path(f"{name}.json").write_text(json.dumps(thing))
+
+    def fits(clock: dt.datetime | None) -> bool:
+        return fairway.try_("pod.json", cluster="node.json", config="config.json", clock=clock).fits
+
+    day = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
+    assert (fits(day), fits(day.replace(hour=23))) == (False, True)
+    hours = [dt.datetime.fromtimestamp(SystemClock().now(), dt.UTC).hour]
+    answered = fits(None)
+    hours.append(dt.datetime.fromtimestamp(SystemClock().now(), dt.UTC).hour)
+    assert answered in {hour >= 22 for hour in hours}
+    with pytest.raises(UserError, match="no zone"):
+        fits(dt.datetime(2026, 5, 4))  # noqa: DTZ001 - that is the mistake

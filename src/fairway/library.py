@@ -9,6 +9,7 @@ offers the functions under its own name, so that `fairway.simulate(...)` works; 
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import shutil
 import tempfile
@@ -28,8 +29,11 @@ from fairway.explain.trial import Trial, open_trial
 from fairway.explain.try_answer import TryAnswer, try_all
 from fairway.explain.why_answer import WhyAnswer, why_pod
 from fairway.explain.workloads.inputs import Inputs
+from fairway.live.api.clock import SystemClock
 from fairway.model import UserError
 from fairway.rehearsal.claims import ClaimKeeper
+from fairway.rehearsal.rollout_play import play_rollouts
+from fairway.rehearsal.rollout_text import played
 from fairway.scenario import simulate as simulation
 from fairway.scenario.fields import read_duration
 from fairway.scenario.scenario import Scenario, decode_scenario, load_scenario
@@ -138,7 +142,7 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     return Run.open(path)
 
 
-def try_(
+def try_(  # noqa: PLR0913 - the options of the command, each by name
     files: Paths,
     *,
     cluster: Paths = (),
@@ -146,9 +150,10 @@ def try_(
     at: float | str | None = None,
     config: PathLike | None = None,
     seed: int = 0,
+    clock: dt.datetime | None = None,
     allow_plugins: bool = False,
 ) -> TryAnswer:
-    """Would these pods fit, and where? Nothing but memory changes; roll-outs, which the command plays, are not played.
+    """Would these pods fit, and where, and does what they replace get out of their way? Nothing but memory changes.
 
     Args:
         files: Manifests with the pods, Deployments, Jobs, ... to place; a file, a folder or several.
@@ -157,6 +162,7 @@ def try_(
         at: At this moment of the run, in seconds or as text such as "1h30m"; without, its end.
         config: A KubeSchedulerConfiguration instead of kube-scheduler's defaults.
         seed: What ties between equally good nodes follow from.
+        clock: The date for plugins that go by the clock, with its zone; without, it is now.
         allow_plugins: Import plugins that lie beside a configuration of another folder; they are code.
 
     Raises:
@@ -165,8 +171,10 @@ def try_(
         RecordError: What is wrong with the run.
     """
     with FOLDERS.permission(allow_plugins):
-        trial, notes = _trial(files, cluster, run, at, config, seed)
+        trial, notes = _trial(files, cluster, run, at, config, seed, clock)
         answered = try_all(trial)
+        played_rollouts = play_rollouts(trial, answered.verdicts)
+    answered.rollouts = [played(one, answered.num_nodes) for one in played_rollouts]
     answered.notes += notes
     return answered
 
@@ -183,6 +191,7 @@ def why(  # noqa: PLR0913 - the options of the command, each by name
     all_nodes: bool = False,
     config: PathLike | None = None,
     seed: int = 0,
+    clock: dt.datetime | None = None,
     allow_plugins: bool = False,
 ) -> WhyAnswer | RunAnswer:
     """Why does this pod go where it goes, or nowhere, and what would fix it?
@@ -198,6 +207,7 @@ def why(  # noqa: PLR0913 - the options of the command, each by name
         all_nodes: Give the reason, or the scores, of every node.
         config: A KubeSchedulerConfiguration; without, kube-scheduler's defaults, or the run's schedulers.
         seed: What ties between equally good nodes follow from.
+        clock: The date for plugins that go by the clock, with its zone; without, it is now.
         allow_plugins: Import plugins that lie beside a file of another folder; they are code.
 
     Raises:
@@ -213,7 +223,7 @@ def why(  # noqa: PLR0913 - the options of the command, each by name
     if attempt is not None:
         raise UserError("an attempt is one of a pod of a run, not of files", "leave out attempt, or files")
     with FOLDERS.permission(allow_plugins):
-        trial, notes = _trial(files, cluster, run, at, config, seed)
+        trial, notes = _trial(files, cluster, run, at, config, seed, clock)
         answered = why_pod(trial, pod, node=node, all_nodes=all_nodes)
     answered.notes += notes
     return answered
@@ -282,11 +292,20 @@ def _renamed(former: str, value: T, name: str, given: object) -> T:
 
 
 def _trial(
-    files: Paths, cluster: Paths, run: PathLike | None, at: float | str | None, config: PathLike | None, seed: int
+    files: Paths,
+    cluster: Paths,
+    run: PathLike | None,
+    at: float | str | None,
+    config: PathLike | None,
+    seed: int,
+    clock: dt.datetime | None,
 ) -> tuple[Trial, list[str]]:
     """The trial of pods from files, and notes about the run it is made on."""
     configured = None if config is None else os.fspath(config)
-    inputs = Inputs(_paths(files), claim_binder=ClaimKeeper)
+    if clock is not None and clock.tzinfo is None:
+        raise UserError(f"{clock} has no zone", "give one: dt.datetime(2030, 1, 1, 22, tzinfo=dt.UTC)")
+    time = SystemClock().now() if clock is None else clock.timestamp()
+    inputs = Inputs(_paths(files), claim_binder=ClaimKeeper, time=time)
     if run is None:
         if at is not None:
             raise UserError("a moment is one of a run", "leave out at, or give the run")

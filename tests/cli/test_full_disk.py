@@ -64,6 +64,16 @@ def test_export_says_it_of_the_file_it_writes(folder: Folder) -> None:
     assert "the disk is full" in printed.err
 
 
+def test_copies_of_examples_are_blamed_not_the_examples(folder: Folder) -> None:
+    target = folder.path / "copies"
+    with full_disk(100):
+        printed = folder.run("examples", "copy", str(target))
+    assert printed.code == 1
+    assert printed.err.startswith(f"error: cannot write {target}")
+    assert "the disk is full" in printed.err
+    assert not [file for file in target.rglob("*") if file.is_file()]
+
+
 def test_a_small_disk_of_its_own_says_that_it_is_full(folder: Folder) -> None:
     """The real thing, where a process may mount something."""
     scenario, place = small_scenario(folder.path), folder.path / "disk"

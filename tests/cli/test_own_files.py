@@ -195,3 +195,12 @@ def test_a_device_is_no_file(folder: Folder, run: str) -> None:
     printed = folder.run("compare", run, "--html", "/dev/null")
     assert (printed.code, printed.out) == (1, "")
     assert "/dev/null: it is not a regular file" in printed.err
+
+
+def test_tables_do_not_go_into_a_file(folder: Folder, run: str) -> None:
+    place = folder.path / "web.yaml"
+    place.write_text(NODES)
+    printed = folder.run("export", run, str(place))
+    assert printed.code == 1
+    assert printed.err.startswith(f"error: cannot write to {place}: it is a file, and tables go into a directory\n")
+    assert place.read_text() == NODES

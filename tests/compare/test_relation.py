@@ -15,12 +15,12 @@ CASES = {
     "another workload": (
         DAY,
         replace(DAY, path="b.duckdb", scenario="night", parts={**(DAY.parts or {}), "workload": "3"}),
-        "a.duckdb and b.duckdb are runs of different scenarios (day, night): workload differ",
+        "a.duckdb and b.duckdb are runs of different scenarios (day, night), which differ in workload",
     ),
     "all of it": (
         DAY,
         replace(DAY, parts=dict.fromkeys(DAY.parts or (), "0")),
-        "cluster, workload, faults, random faults differ",
+        "which differ in cluster, workload, faults, random faults",
     ),
     "recorded and simulated": (DAY, LIVE, "one was simulated, one was recorded"),
     "the same pods": (LIVE, replace(LIVE, pods=frozenset({"a/x", "a/y"})), ""),

@@ -12,7 +12,7 @@ from fairway.cluster import Cluster, Event, Verb
 from fairway.config import default_configuration
 from fairway.cycle import Decision, Outcome, Profile, Sampling
 from fairway.model import Pod
-from fairway.plugin import SKIP, Code, Nodes, Plugin, PodClass, Refusal, Restriction
+from fairway.plugin import SKIP, Code, Locality, Nodes, Plugin, PodClass, Refusal, Restriction
 from fairway.plugins.registry import REGISTRY
 from fairway.testing import cluster, node, pod
 from fairway.testing.fingerprint import differences, fingerprint
@@ -351,3 +351,31 @@ def test_shared_failures_change_no_later_choice() -> None:
         return found
 
     assert run(caching=True) == run(caching=False)
+
+
+class NoRoomAnywhere(Plugin):
+    """Refuses every node, looks at all of them each time, and counts how often it was asked."""
+
+    locality = Locality.CLUSTER
+    asked = 0
+
+    def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
+        NoRoomAnywhere.asked += 1
+        return np.zeros(len(nodes), bool)
+
+
+@pytest.mark.parametrize("sampling", ["all", "kube", "two-choices"])
+def test_equal_pods_that_fail_at_one_moment_cost_one_look(sampling: Sampling) -> None:
+    NoRoomAnywhere.asked = 0
+    there = cluster(NODES)
+    made = profile(there, NoRoomAnywhere, sampling=sampling)
+    first = made.decide(pod("p1"))
+    asked = NoRoomAnywhere.asked
+    again = [made.decide(pod(f"q{number}")) for number in range(50)]
+    assert NoRoomAnywhere.asked == asked
+    assert {one.message for one in again} == {first.message}
+    assert {one.unschedulable_plugins for one in again} == {first.unschedulable_plugins}
+    assert [one.pod.metadata.name for one in again[:2]] == ["q0", "q1"]
+    there.apply(Event(Verb.ADDED, pod("other", node="a")))
+    made.decide(pod("p2"))
+    assert NoRoomAnywhere.asked > asked  # something changed: who knows

@@ -32,11 +32,9 @@ from fairway.exit_codes import FAILED, NO, NOT_COUNTED
 from fairway.words import count_text
 
 if TYPE_CHECKING:
-    from fairway.explain.trial import Trial, Verdict
-    from fairway.explain.try_answer import TryAnswer
+    from fairway.explain.trial import Trial
+    from fairway.explain.try_answer import PlayedRollout, TryAnswer
     from fairway.explain.workloads.inputs import Inputs
-    from fairway.explain.workloads.not_counted import NotCounted
-    from fairway.rehearsal.rollout_play import RolloutAnswer
 
 __all__ = ["try_command"]
 
@@ -146,33 +144,27 @@ def try_command(
         code = print_copies(trial, copies, output)
         _tell_not_counted(trial)
         return code or (NOT_COUNTED if trial.manifests.not_counted else 0)
-    from fairway.explain.try_answer import COLUMNS, TryAnswer
+    from fairway.explain.try_answer import COLUMNS, try_all
 
-    queue = trial.queue()
-    verdicts = []
-    with progress("placing pods", len(queue)) as advance:
-        for pod, wanted in queue:
-            verdicts.append(trial.place(pod, wanted))
-            advance(1)
-    not_counted = trial.manifests.not_counted
-    answer = TryAnswer(verdicts, trial.manifests.num_nodes)
-    judged = judge_trial(trial, verdicts, optimum)
-    rollouts = _play(trial, verdicts)
+    with progress("placing pods", sum(one.num_pods for one in trial.manifests.wanted)) as advance:
+        answer = try_all(trial, advance)
+    judged = judge_trial(trial, answer.verdicts, optimum)
+    answer.rollouts = _play(trial, answer)
     rows = chosen_rows(answer.rows(), only, sort)
     if is_structured(output):
-        emit(rows, COLUMNS, output, answer.document(rows) | _more(trial, rollouts) | optimum_documents(judged))
+        emit(rows, COLUMNS, output, answer.document(rows) | _not_counted(trial) | optimum_documents(judged))
         if output in ("csv", "name"):  # which have no place for it
             _tell_not_counted(trial)
     else:
-        _tell(answer, rollouts, not_counted, rows, output, is_explained=only != "placed")
+        _tell(answer, rows, output, is_explained=only != "placed")
         print_optimum(judged, optimum)
         if (failed := answer.first_failure) is not None:
             narrate(f"→ fairway why {word(failed)} {trial_arguments(files, cluster_files, config, seed)}{moment}")
-    if any(verdict.result == "error" for verdict in verdicts):
+    if any(verdict.result == "error" for verdict in answer.verdicts):
         return FAILED
-    if not answer.fits or not all(one.is_complete for one in rollouts):
+    if not answer.fits:
         return NO
-    return NOT_COUNTED if not_counted else 0
+    return NOT_COUNTED if trial.manifests.not_counted else 0
 
 
 def _tell_not_counted(trial: Trial) -> None:
@@ -180,34 +172,24 @@ def _tell_not_counted(trial: Trial) -> None:
         narrate(f"not counted: {one.title} ({one.reason})")
 
 
-def _play(trial: Trial, verdicts: Sequence[Verdict]) -> list[RolloutAnswer]:
+def _play(trial: Trial, answer: TryAnswer) -> list[PlayedRollout]:
     if not trial.manifests.rollouts:
         return []
     from fairway.rehearsal.rollout_play import play_rollouts
+    from fairway.rehearsal.rollout_text import played
 
     with progress("playing roll-outs", len(trial.manifests.rollouts)) as advance:
-        return play_rollouts(trial, verdicts, lambda rollout: advance(1))
+        answers = play_rollouts(trial, answer.verdicts, lambda rollout: advance(1))
+    return [played(one, answer.num_nodes) for one in answers]
 
 
-def _print_rollouts(rollouts: Sequence[RolloutAnswer], num_nodes: int) -> None:
-    if rollouts:
-        from fairway.cli.rollouts import rollout_lines
-
-        for one in rollouts:
-            say("\n" + "\n".join(rollout_lines(one, num_nodes)))
-
-
-def _more(trial: Trial, rollouts: Sequence[RolloutAnswer]) -> dict[str, Any]:
-    """What the document says besides pods."""
-    from fairway.cli.rollouts import rollout_document
-
+def _not_counted(trial: Trial) -> dict[str, Any]:
+    """What the document says of what was not looked at."""
     return {
-        "there": {one.title: one.num_there for one in trial.manifests.wanted if one.num_there},
-        "rollouts": [rollout_document(one) for one in rollouts],
         "notCounted": [
             {"kind": one.kind, "name": one.name, "reason": one.reason, "source": str(one.source)}
             for one in trial.manifests.not_counted
-        ],
+        ]
     }
 
 
@@ -235,27 +217,17 @@ def _open(
     return trial, options
 
 
-def _tell(
-    answer: TryAnswer,
-    rollouts: Sequence[RolloutAnswer],
-    not_counted: Sequence[NotCounted],
-    rows: Sequence[dict[str, Any]],
-    output: str,
-    *,
-    is_explained: bool,
-) -> None:
+def _tell(answer: TryAnswer, rows: Sequence[dict[str, Any]], output: str, *, is_explained: bool) -> None:
     """For people: the table, why pods fit nowhere, roll-outs, the summary; which comes first if the table is long."""
-    summary = _summary(answer, rollouts, not_counted)
     is_long = len(rows) > SCREEN
     if is_long:
-        say(f"{summary}\n")
-    if answer.verdicts or not rollouts:
+        say(f"{answer.summary}\n")
+    if answer.verdicts:
         _print_table(rows, output)
-    if is_explained:
-        say("".join(f"{line}\n" for line in answer.failure_lines()), nl=False)
-    _print_rollouts(rollouts, answer.num_nodes)
+    lines = [*(answer.failure_lines() if is_explained else ()), *answer.rollout_lines()]
+    say("".join(f"{line}\n" for line in lines), nl=False)
     if not is_long:
-        say(f"\n{summary}")
+        say(f"\n{answer.summary}" if answer.verdicts or lines else answer.summary)
 
 
 def _print_table(rows: Sequence[dict[str, Any]], output: str) -> None:
@@ -265,11 +237,3 @@ def _print_table(rows: Sequence[dict[str, Any]], output: str) -> None:
     emit(shown, COLUMNS, output)
     if len(shown) < len(rows):
         narrate(f"note: pods that fared alike are one row; -o wide has all {count_text(len(rows))}")
-
-
-def _summary(answer: TryAnswer, rollouts: Sequence[RolloutAnswer], not_counted: Sequence[NotCounted]) -> str:
-    """What came of it all, in one line for the pods and one for each thing besides."""
-    lines = [] if rollouts and not answer.verdicts else [answer.summary]
-    lines += [f"{one.rollout.title} {'rolls out' if one.is_complete else 'gets stuck'}" for one in rollouts]
-    lines += [f"not counted: {one.title} ({one.reason})" for one in not_counted]
-    return "\n".join(lines)

@@ -57,7 +57,7 @@ def _sentence(first: RunOrigin, other: RunOrigin) -> str:
             return ""
         names = "" if first.scenario == other.scenario else f" ({first.scenario}, {other.scenario})"
         words = " and ".join(differing[:2]) if len(differing) < 3 else ", ".join(differing)
-        return f"{both} are runs of different scenarios{names}: {words} differ; {DOUBT}"
+        return f"{both} are runs of different scenarios{names}, which differ in {words}; {DOUBT}"
     if (first.parts is None) != (other.parts is None):
         return f"{both} have nothing to do with each other: one was simulated, one was recorded"
     known = min(len(first.pods), len(other.pods))

@@ -12,7 +12,7 @@ are asked when the node changes, the others also when a pod comes or goes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,15 @@ UNFIT = int(np.iinfo(np.int64).min)
 UNFIT_ARRAY = np.array(UNFIT, np.int64)  # ()
 """Arrays are spared the conversion that a plain number costs each time, and those without dimensions need no stretching
 to the length of the others: on a few rows that halves what an operation takes."""
+
+
+class LastFailure(NamedTuple):
+    """What a pod of the class that fitted nowhere was told, and when: everything that it depended on."""
+
+    moment: tuple[int, ...]
+    diagnosis: Diagnosis
+    preemption: Preemption | None
+    unschedulable_plugins: frozenset[str]
 
 
 class Answers:
@@ -78,7 +87,7 @@ class Answers:
         ]
         self.pre_filter_refusal: tuple[str, Refusal] | None = None
         self.restriction: NamedNodes | None = None
-        self.last_failure: tuple[tuple[int, ...], Diagnosis, Preemption | None] | None = None  # see pod_cycle.refuse
+        self.last_failure: LastFailure | None = None  # see pod_cycle.refuse
         self.stopped_at: int | None = None  # index into pre_filters: the ones after it were never asked
 
     def part_of(self, name: str) -> Part | None:

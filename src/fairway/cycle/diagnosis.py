@@ -29,9 +29,11 @@ class Diagnosis:
         self.pre_filter: tuple[str, Refusal] | None = None  # who refused the pod outright
         self.restricted_to: frozenset[str] | None = None  # the only nodes looked at, by name
         self.restricted_by: tuple[str, ...] = ()
+        self._messages: dict[str, str] = {}  # by what the post-filters said: asked for by every pod that fails so
 
     def refuse(self, plugin: str, rows: NDArray[np.intp], refusals: Refusal | Sequence[Refusal]) -> None:
         """These rows were refused by that plugin, for one reason or one each."""
+        self._messages.clear()
         if isinstance(refusals, Refusal):
             self.which[rows] = self._id_of(plugin, refusals)
         else:
@@ -41,10 +43,12 @@ class Diagnosis:
 
     def accept(self, rows: NDArray[np.intp]) -> None:
         """These rows were not refused."""
+        self._messages.clear()
         self.which[rows] = FEASIBLE
 
     def forget(self, rows: NDArray[np.intp]) -> None:
         """These rows count as not looked at."""
+        self._messages.clear()
         self.which[rows] = ABSENT
 
     def refusal_of(self, row: int) -> tuple[str, Refusal] | None:
@@ -104,6 +108,12 @@ class Diagnosis:
 
     def message(self, post_filter: str = "") -> str:
         """kube-scheduler's FitError sentence."""
+        known = self._messages.get(post_filter)
+        if known is None:
+            known = self._messages[post_filter] = self._sentence(post_filter)
+        return known
+
+    def _sentence(self, post_filter: str) -> str:
         text = f"0/{self.num_nodes} nodes are available:"
         if self.pre_filter is not None:
             words = ", ".join(self.pre_filter[1].reasons)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import PodClass
-from fairway.cycle.answers import Answers
+from fairway.cycle.answers import Answers, LastFailure
 from fairway.cycle.decision import Decision, Outcome
 from fairway.cycle.extender import EXTENDER, ExtenderError, ExtenderVerdict, add_priorities, ask_filters
 from fairway.cycle.failure import FailedAttempt, diagnose
@@ -35,6 +35,8 @@ def decide(profile: Profile, pod: Pod) -> Decision:
         return Decision(pod, pod_class, Outcome.UNSCHEDULABLE)
     takes_all = profile.sampler.takes_all
     answers = profile.answers(pod_class, lazily=not takes_all)
+    if (failed := _fail_again(profile, pod, answers)) is not None:
+        return failed
     if answers.pre_filter_refusal is not None:
         answers.catch_up()
         return refuse(profile, pod, answers, {})
@@ -139,26 +141,35 @@ def _decided(profile: Profile, pod: Pod, pod_class: PodClass, row: int, decision
 def refuse(
     profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, verdict: ExtenderVerdict | None = None
 ) -> Decision:
-    """No node fits: find out why, then let the post-filters try to make room.
-
-    Pods of a class fail alike as long as nothing changes, so the next one gets the same words without the work.
-    """
+    """No node fits: find out why, then let the post-filters try to make room."""
     if not profile.diagnoses:
         return Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, is_diagnosed=False)
-    moment = _moment(profile, pod)
-    known = answers.last_failure
-    if known is not None and moment is not None and known[0] == moment:
-        diagnosis, preemption = known[1], known[2]
-        if preemption is not None and preemption.num_potential:
-            random_offset(profile, preemption.num_potential)  # drawn all the same, for those who come after
-        decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=diagnosis, preemption=preemption)
-        decision.unschedulable_plugins = diagnosis.unschedulable_plugins
-        return decision
     decision = _refuse_anew(profile, pod, answers, refusals, verdict)
     made_room = decision.preemption is not None and decision.preemption.chosen is not None
+    moment = _moment(profile, pod)
     answers.last_failure = None
     if moment is not None and decision.diagnosis is not None and decision.outcome is Outcome.UNSCHEDULABLE:
-        answers.last_failure = None if made_room else (moment, decision.diagnosis, decision.preemption)
+        blamed = decision.unschedulable_plugins
+        answers.last_failure = (
+            None if made_room else LastFailure(moment, decision.diagnosis, decision.preemption, blamed)
+        )
+    return decision
+
+
+def _fail_again(profile: Profile, pod: Pod, answers: Answers) -> Decision | None:
+    """What a pod of the class was told a moment ago, if it fitted nowhere; None if anything has changed since.
+
+    Pods of a class fail alike as long as nothing changes: the next one, and where thousands wait there are many, gets
+    the same words without the work. A scan that finds no node leaves the sampler where it was.
+    """
+    known = answers.last_failure
+    if known is None or known.moment != _moment(profile, pod):
+        return None
+    preemption = known.preemption
+    if preemption is not None and preemption.num_potential:
+        random_offset(profile, preemption.num_potential)  # drawn all the same, for those who come after
+    decision = Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, diagnosis=known.diagnosis, preemption=preemption)
+    decision.unschedulable_plugins = known.unschedulable_plugins
     return decision
 
 

@@ -159,6 +159,8 @@ def _job(thing: Job | CronJob, spec: JobSpec, source: Source) -> Wanted:
 
 def _daemon_copies(thing: DaemonSet, chosen: Sequence[str]) -> Callable[[int], Copy]:
     def make(index: int) -> Copy:
+        if index >= len(chosen):  # asked what such a pod is like, when every node has its own
+            return template_pod(thing, thing.spec.template, f"{thing.metadata.name}-{index}"), ()
         node = chosen[index]
         return template_pod(thing, daemon_template(thing.spec.template, node), f"{thing.metadata.name}-{node}"), ()
 

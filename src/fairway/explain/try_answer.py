@@ -8,7 +8,8 @@ fit nowhere it has kube-scheduler's message and the funnel of reasons, those wit
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fairway.explain.funnel import funnel_document, funnel_lines
@@ -16,7 +17,7 @@ from fairway.explain.trial import Trial, Verdict
 from fairway.tables import Column, plain_table
 from fairway.words import nodes_text
 
-__all__ = ["COLUMNS", "TryAnswer", "try_all"]
+__all__ = ["COLUMNS", "PlayedRollout", "TryAnswer", "try_all"]
 
 COLUMNS: Final = (
     Column("pod", "POD"),
@@ -33,6 +34,16 @@ COLUMNS: Final = (
 NAMED_PODS = 4
 
 
+@dataclass(frozen=True, slots=True)
+class PlayedRollout:
+    """What came of a roll-out, in words and for programs; `rehearsal` plays them."""
+
+    title: str
+    is_complete: bool
+    lines: tuple[str, ...]
+    document: dict[str, Any]
+
+
 class TryAnswer:
     """What became of each pod. Prints as `fairway try` does."""
 
@@ -42,16 +53,20 @@ class TryAnswer:
         num_nodes: int,
         notes: Sequence[str] = (),
         not_counted: Sequence[str] = (),
+        rollouts: Sequence[PlayedRollout] = (),
+        there: Mapping[str, int] | None = None,
     ) -> None:
         self.verdicts = tuple(verdicts)
         self.num_nodes = num_nodes
         self.notes = list(notes)  # about what was read
         self.not_counted = list(not_counted)  # what may make pods, and was not looked at: which and why
+        self.rollouts = list(rollouts)  # in the order in which they were played
+        self.there = dict(there or {})  # pods that the cluster has already, by what they are of
 
     @property
     def fits(self) -> bool:
-        """Do all pods get a node?"""
-        return all(verdict.is_placed for verdict in self.verdicts)
+        """Do all pods get a node, and do all roll-outs come through?"""
+        return all(verdict.is_placed for verdict in self.verdicts) and all(one.is_complete for one in self.rollouts)
 
     @property
     def nodes(self) -> dict[str, str | None]:
@@ -75,16 +90,27 @@ class TryAnswer:
             "nodes": self.num_nodes,
             "placed": sum(verdict.is_placed for verdict in self.verdicts),
             "pods": [row | {"funnel": funnels[row["pod"]]} for row in (self.rows() if rows is None else rows)],
+            "there": self.there,
+            "rollouts": [one.document for one in self.rollouts],
         }
 
     @property
     def summary(self) -> str:
-        """What came of it all, in one line."""
-        return _summary(self.verdicts)
+        """What came of it all: a line for the pods, and one for each thing besides."""
+        lines = [_summary(self.verdicts)] if self.verdicts or not (self.rollouts or self.there) else []
+        if not lines and not self.rollouts:
+            lines = ["nothing to place: what is asked for is there already"]
+        lines += [f"{one.title} {'rolls out' if one.is_complete else 'gets stuck'}" for one in self.rollouts]
+        lines += [f"not counted: {one}" for one in self.not_counted]
+        return "\n".join(lines)
 
     def lines(self) -> list[str]:
-        """What follows the table: why pods fit nowhere, and what came of it all."""
-        return [*self.failure_lines(), "", self.summary, *(f"not counted: {one}" for one in self.not_counted)]
+        """What follows the table: why pods fit nowhere, how roll-outs go, and what came of it all."""
+        return [*self.failure_lines(), *self.rollout_lines(), "", self.summary]
+
+    def rollout_lines(self) -> list[str]:
+        """Every roll-out, step by step."""
+        return [line for one in self.rollouts for line in ("", *one.lines)]
 
     def failure_lines(self) -> list[str]:
         """Why pods fit nowhere; those with the same answer together."""
@@ -103,22 +129,27 @@ class TryAnswer:
         return groups
 
     def __str__(self) -> str:
-        table = plain_table(self.rows(), [column for column in COLUMNS if not column.wide])
-        return "\n".join([*table.splitlines(), *self.lines()])
+        rows = self.rows()
+        table = plain_table(rows, [column for column in COLUMNS if not column.wide]).splitlines() if rows else []
+        return "\n".join([*table, *self.lines()]).removeprefix("\n")
 
     def __repr__(self) -> str:
-        return f"<try: {_summary(self.verdicts)}>"
+        return f"<try: {', '.join(self.summary.splitlines())}>"
 
     def _repr_html_(self) -> str:
         """In a notebook: the text."""
         return f'<pre style="line-height:1.3">{html.escape(str(self))}</pre>'
 
 
-def try_all(trial: Trial) -> TryAnswer:
-    """Place all pods of the trial, most important first."""
-    verdicts = [trial.place(pod, wanted) for pod, wanted in trial.queue()]
+def try_all(trial: Trial, told: Callable[[int], None] = lambda number: None) -> TryAnswer:
+    """Place all pods of the trial, most important first; `told` hears how many were placed since. See `rehearsal`."""
+    verdicts = []
+    for pod, wanted in trial.queue():
+        verdicts.append(trial.place(pod, wanted))
+        told(1)
     not_counted = [f"{one.title} ({one.reason})" for one in trial.manifests.not_counted]
-    return TryAnswer(verdicts, trial.manifests.num_nodes, trial.manifests.notes, not_counted)
+    there = {one.title: one.num_there for one in trial.manifests.wanted if one.num_there}
+    return TryAnswer(verdicts, trial.manifests.num_nodes, trial.manifests.notes, not_counted, there=there)
 
 
 def _row(verdict: Verdict, num_nodes: int) -> dict[str, Any]:

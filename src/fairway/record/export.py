@@ -57,6 +57,8 @@ def export_table(run: Run, path: str | os.PathLike[str], table: str) -> Path:
 def _export(run: Run, directory: Path, tables: Iterable[str], suffix: str, form: str) -> list[Path]:
     wanted = list(tables)
     _check_tables(wanted)
+    if directory.exists() and not directory.is_dir():
+        raise CannotWriteError(f"cannot write to {directory}: it is a file, and tables go into a directory")
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

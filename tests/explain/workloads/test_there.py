@@ -38,6 +38,11 @@ THERE: dict[str, tuple[dict[str, Any], list[Any], list[str]]] = {
         ["web-1", "web-3"],
     ),
     "DaemonSet": (workload("DaemonSet"), [running("web-x", "n1", "DaemonSet/web")], ["web-n2"]),
+    "DaemonSet that has them all": (
+        workload("DaemonSet"),
+        [running(f"web-{name}", name, "DaemonSet/web") for name in NAMES],
+        [],
+    ),
     "Job": (workload("Job", parallelism=3), [running("web-x", "n1", "Job/web")], ["web-1", "web-2"]),
     "Job that did some of its work": (
         workload("Job", parallelism=3, completions=4),

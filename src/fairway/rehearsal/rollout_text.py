@@ -1,7 +1,7 @@
-"""How roll-outs are shown: `fairway try` for a template that changed.
+"""How roll-outs are shown: `fairway try` and `fairway.try_` for a template that changed.
 
-In: `RolloutAnswer`s. Out: lines for people (a table of steps, then what it comes to), a document for programs. Called
-by `try`.
+In: `RolloutAnswer`s. Out: `PlayedRollout`s, for the answer of a trial: lines for people (a table of steps, then what it
+comes to) and a document for programs. Called by the command and by the library.
 """
 
 from __future__ import annotations
@@ -11,15 +11,22 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from fairway.explain.funnel import funnel_document, funnel_lines
+from fairway.explain.try_answer import PlayedRollout
 from fairway.model import DaemonSet, Deployment, StatefulSet
 from fairway.rehearsal.rollout_play import RolloutAnswer
 from fairway.rehearsal.rollout_watch import RolloutStep
 
-__all__ = ["rollout_document", "rollout_lines"]
+__all__ = ["played", "rollout_document", "rollout_lines"]
 
 FIRST, LAST = 12, 4
 """Of more steps than both, only so many at the beginning and at the end are shown."""
 NAMED: Final = 4
+
+
+def played(answer: RolloutAnswer, num_nodes: int) -> PlayedRollout:
+    """As the answer of a trial has it."""
+    lines = tuple(rollout_lines(answer, num_nodes))
+    return PlayedRollout(answer.rollout.title, answer.is_complete, lines, rollout_document(answer))
 
 
 def rollout_lines(answer: RolloutAnswer, num_nodes: int) -> list[str]:
