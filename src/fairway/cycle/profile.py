@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fairway.cluster import Aspect, Cluster, PodClass
-from fairway.cluster.pod_class import Extra
 from fairway.cluster.datasets.data_step import DataStep
+from fairway.cluster.pod_class import Extra
 from fairway.config.config_file import Sampling
 from fairway.config.configuration import ProfileConfig
 from fairway.cycle import feasibility, inspection, pod_cycle
