@@ -53,7 +53,7 @@ bench-data: $(STAMP) ## what it costs to put pods near their data: decisions a s
 bench-worst: $(STAMP) ## the worst pods an API server accepts, beside kube-scheduler: memory, and who has to wait
 	$(BIN)/python benchmarks/worst_pods.py
 
-soak: $(STAMP) ## ten minutes of churn on a real API server: memory and latency stay flat
+soak: $(STAMP) ## 25 minutes of churn on a real API server: memory and latency stay flat
 	$(BIN)/python benchmarks/soak.py
 
 chaos: $(STAMP) ## everything goes wrong on a real API server, kind by kind: what must hold still does

@@ -4,10 +4,10 @@ Pods and nodes of a real API server come and go, 50 events a second: pods are cr
 removed and relabelled. No two pods are alike, and no two nodes that come: each has labels, an owner, a selector and
 resources of its own (`--alike` leaves these out, `--unlike KIND ...` chooses). Every second the scheduler's memory is
 read; for every pod the time from sending its creation to seeing it bound. The scheduler remembers a bounded number of
-classes, selectors and amounts, which some 5,000 pods fill: the first minutes are for warming up. Of what follows, the
+classes, selectors and amounts, which some 10,000 pods fill: the first minutes are for warming up. Of what follows, the
 last third is compared with the first.
 
-    python benchmarks/soak.py              five minutes of warming up, then ten
+    python benchmarks/soak.py              ten minutes of warming up, then fifteen
     python benchmarks/soak.py --minutes 60
     python benchmarks/soak.py --unlike labels owners
 
@@ -170,8 +170,8 @@ def thirds(values: Any, warm_up: float) -> tuple[Any, Any]:
 def main(arguments: Sequence[str]) -> int:
     """Soak, and say whether everything stayed flat."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--minutes", type=float, default=10, help="how long, after warming up")
-    parser.add_argument("--warm-up", type=float, default=5, metavar="MINUTES")
+    parser.add_argument("--minutes", type=float, default=15, help="how long, after warming up")
+    parser.add_argument("--warm-up", type=float, default=10, metavar="MINUTES")
     parser.add_argument("--unlike", nargs="*", choices=UNLIKE, default=list(UNLIKE), help="what pods differ in; all")
     parser.add_argument("--alike", action="store_true", help="all pods are copies of one")
     options = parser.parse_args(arguments)
