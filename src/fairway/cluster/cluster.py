@@ -19,6 +19,7 @@ from fairway.cluster.datasets.known_datasets import DATASET_KINDS, Datasets
 from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource, Verb
 from fairway.cluster.gpus.fragmentation import Fragmentation
 from fairway.cluster.gpus.typical_pods import Shape, TypicalPods
+from fairway.cluster.groups import GROUP_KINDS, Groups
 from fairway.cluster.held_pods import HeldPods
 from fairway.cluster.journal import Journal
 from fairway.cluster.known_classes import KnownClasses, keeps_class
@@ -42,6 +43,8 @@ from fairway.model import (
     Pod,
 )
 from fairway.model.device_need import pinned_devices
+from fairway.model.group import GroupReading
+from fairway.model.job_set import JobSet
 
 T = TypeVar("T", bound=Tally)
 
@@ -64,6 +67,7 @@ class Cluster(Occupancy):
         self.nominations = Nominations()
         self.preemptions = Preemptions(self.pods)
         self.held = HeldPods()
+        self.groups = Groups(self.workloads)
         self.node_journal = Journal()  # rows whose node came, went or changed
         self._orphans = Orphans()
         self._typical_pods: TypicalPods | None = None
@@ -86,6 +90,12 @@ class Cluster(Occupancy):
                 if (pod_class := self.classify(placed.pod, bound=True)) is not placed.pod_class:
                     self._place_again(placed, placed.pod, pod_class, placed.assumed)
             self.pods.reorder(row, order)
+
+    def follow_groups(self, reading: GroupReading) -> None:
+        """Somebody schedules pods that belong together: keep books of who does, beginning with those that run."""
+        self.groups.follow(reading)
+        for placed in self.pods.by_uid.values():
+            self.groups.observe(placed.pod)
 
     def classify(self, pod: Pod, bound: bool = False, apart: bool = False, extra: Extra = ()) -> PodClass:
         """The class of a pod. `apart`: a class of its own, for plugins that look at names; `extra`: what they add."""
@@ -142,6 +152,8 @@ class Cluster(Occupancy):
             raise ValueError(f"pod {pod.key} has a node already")
         self._place(pod, pod_class, row, assumed=True)
         self.nominations.remove(pod.metadata.uid)
+        if self.groups.reading is not None:
+            self.groups.assume(pod)
 
     def forget(self, uid: str) -> Pod:
         """The decision came to nothing."""
@@ -152,6 +164,8 @@ class Cluster(Occupancy):
             self._remove(uid)
         else:  # its node is gone
             self._orphans.release(uid)
+        if self.groups.reading is not None:
+            self.groups.forget(uid)
         return placed.pod
 
     # -- hearing ---------------------------------------------------------------------------------------------------
@@ -177,7 +191,12 @@ class Cluster(Occupancy):
                 return self.workloads.apply(item, gone)
             case _ if isinstance(item, DATASET_KINDS):
                 return self.datasets.apply(item, gone)
-            case Deployment() | DaemonSet() | Job() | CronJob():  # their pods matter, they themselves do not
+            case _ if isinstance(item, GROUP_KINDS):
+                return self.groups.apply(item, gone)
+            case Job() | JobSet():  # their pods matter, and how many there will be
+                self.groups.apply_controller(item, gone)
+                return []
+            case Deployment() | DaemonSet() | CronJob():  # their pods matter, they themselves do not
                 return []
         raise TypeError(f"a cluster has no use for a {type(item).__name__}")
 
@@ -232,6 +251,8 @@ class Cluster(Occupancy):
 
     def _apply_pod(self, pod: Pod, gone: bool) -> list[Change]:
         uid = pod.metadata.uid
+        if self.groups.reading is not None:
+            self.groups.observe(pod, gone)
         placed = self.pods.by_uid.get(uid)
         if gone or pod.is_finished:
             self.nominations.remove(uid)

@@ -111,17 +111,17 @@ class SumCounter(Counter):
 class TermHolder:
     """What the classes with a term share. It ends with the last of them, readers of the counter notwithstanding."""
 
-    __slots__ = ("__weakref__", "_kind", "_num_terms", "counter", "terms")
+    __slots__ = ("__weakref__", "_num_terms", "counter", "kind", "terms")
 
     def __init__(self, kind: Kind, terms: tuple[Term, ...], counter: Counter, num_terms: dict[Kind, int]) -> None:
         self.terms = terms  # one, or all that a class has very many of
         self.counter = counter
-        self._kind: Kind = kind
+        self.kind: Kind = kind
         self._num_terms = num_terms  # of each kind, in all holders
         num_terms[kind] += len(terms)
 
     def __del__(self) -> None:
-        self._num_terms[self._kind] -= len(self.terms)
+        self._num_terms[self.kind] -= len(self.terms)
         self.counter.retire()
 
 

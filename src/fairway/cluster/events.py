@@ -68,6 +68,7 @@ class Resource(enum.Enum):
     DATASET = "datashim.io/Dataset"  # of either group
     DATASET_INTERNAL = "datashim.io/DatasetInternal"
     NAMESPACE = "Namespace"
+    POD_GROUP = "scheduling.k8s.io/PodGroup"  # of any of the kinds that say how a group of pods starts
     TIME = "Time"  # no object: a step is over that plugins see the clock move in
     OTHER = "Other"  # kinds no default plugin waits for: services, budgets, priority classes
     ANY = "*"
@@ -113,3 +114,8 @@ class Change(NamedTuple):
         if gone:
             return cls(ClusterEvent(resource, Action.DELETE), item, None)
         return cls(ClusterEvent(resource, Action.ADD if before is None else Action.UPDATE), before, item)
+
+    @classmethod
+    def pod_left(cls, pod: Any) -> Change:
+        """A pod gave up its place on a node, or what was as good as that."""
+        return cls(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), pod, None)

@@ -88,6 +88,12 @@ from fairway.model.pod import (
     Toleration,
     TopologySpreadConstraint,
 )
+from fairway.model.pod_group import (
+    AnyPodGroup,
+    CoschedulingPodGroup,
+    PodGroup,
+    VolcanoPodGroup,
+)
 from fairway.model.quantity import (
     MAX_INT64,
     MIN_INT64,
@@ -192,6 +198,7 @@ __all__ = [
     "SYSTEM_PRIORITIES",
     "AWSElasticBlockStoreVolumeSource",
     "Affinity",
+    "AnyPodGroup",
     "ApiObject",
     "AzureDiskVolumeSource",
     "AzureFileVolumeSource",
@@ -209,6 +216,7 @@ __all__ = [
     "ContainerPort",
     "ContainerRestartRule",
     "ContainerStatus",
+    "CoschedulingPodGroup",
     "CronJob",
     "DaemonSet",
     "Dataset",
@@ -251,6 +259,7 @@ __all__ = [
     "PodDisruptionBudget",
     "PodDisruptionBudgetSpec",
     "PodDisruptionBudgetStatus",
+    "PodGroup",
     "PodResourceClaim",
     "PodResourceClaimStatus",
     "PodSchedulingGate",
@@ -282,6 +291,7 @@ __all__ = [
     "TopologySpreadConstraint",
     "UserError",
     "Value",
+    "VolcanoPodGroup",
     "Volume",
     "VolumeAttachment",
     "VolumeAttachmentSource",

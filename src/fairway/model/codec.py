@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from fairway.model.dataset import DATA_GROUPS, Dataset, DatasetInternal
 from fairway.model.duration import Duration
 from fairway.model.node import Node
 from fairway.model.pod import Pod
+from fairway.model.pod_group import CoschedulingPodGroup, PodGroup, VolcanoPodGroup
 from fairway.model.quantity import Quantity, parse_quantity
 from fairway.model.storage import (
     CSIDriver,
@@ -70,6 +71,9 @@ ApiObject = (
     | VolumeAttachment
     | Dataset
     | DatasetInternal
+    | PodGroup
+    | CoschedulingPodGroup
+    | VolcanoPodGroup
 )
 """Any object Fairway reads."""
 
@@ -96,6 +100,10 @@ KINDS: dict[tuple[str, str], type[ApiObject]] = {
     ("storage.k8s.io/v1", "VolumeAttachment"): VolumeAttachment,
     **{(f"{group}/v1alpha1", "Dataset"): Dataset for group in DATA_GROUPS},
     **{(f"{group}/v1alpha1", "DatasetInternal"): DatasetInternal for group in DATA_GROUPS},
+    ("scheduling.k8s.io/v1alpha2", "PodGroup"): PodGroup,
+    ("scheduling.k8s.io/v1beta1", "PodGroup"): PodGroup,
+    ("scheduling.x-k8s.io/v1alpha1", "PodGroup"): CoschedulingPodGroup,
+    ("scheduling.volcano.sh/v1beta1", "PodGroup"): VolcanoPodGroup,
 }
 """apiVersion and kind to type; a type may be of several groups."""
 
@@ -146,10 +154,14 @@ def to_builtins(value: Any) -> Any:
     return msgspec.json.decode(encode_json(value))
 
 
+NAMESAKES: Final = frozenset((*DATA_GROUPS[1:], "scheduling.x-k8s.io", "scheduling.volcano.sh"))
+"""Groups of the API with a kind that is called as another one is."""
+
+
 def kind_title(api_version: str, kind: str) -> str:
     """Under what names are told apart: the kind, with its group where a newer group has it: `Dataset.old.group`."""
     group = api_version.partition("/")[0]
-    return f"{kind}.{group}" if group in DATA_GROUPS[1:] else kind
+    return f"{kind}.{group}" if group in NAMESAKES else kind
 
 
 def object_name(thing: ApiObject) -> str:

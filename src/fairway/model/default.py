@@ -19,6 +19,7 @@ from fairway.model.default_pod import default_pod, replaced, rounded
 from fairway.model.errors import DecodeError
 from fairway.model.node import Node
 from fairway.model.pod import Pod
+from fairway.model.pod_group import CoschedulingPodGroup, PodGroup, VolcanoPodGroup
 from fairway.model.storage import (
     CSIDriver,
     CSIStorageCapacity,
@@ -53,6 +54,9 @@ NAMESPACED = (
     CSIStorageCapacity,
     Dataset,
     DatasetInternal,
+    PodGroup,
+    CoschedulingPodGroup,
+    VolcanoPodGroup,
 )
 
 IS_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")

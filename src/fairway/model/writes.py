@@ -27,6 +27,7 @@ class Patch:
     api_version: str = "v1"
     uid: str = ""  # with a uid or a version, it is refused if the object is another by now, or has changed
     version: str = ""
+    subresource: str = ""  # such as `status`; "": the object itself
 
     @property
     def title(self) -> str:
@@ -79,11 +80,18 @@ def _title(kind: str, namespace: str, name: str) -> str:
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
-def patch_of(thing: ApiObject, changes: Mapping[str, Any]) -> Patch:
+def patch_of(thing: ApiObject, changes: Mapping[str, Any], subresource: str = "") -> Patch:
     """A patch of this very version of an object: if it has changed since, that is a failure, not a loss."""
     meta = thing.metadata
     return Patch(
-        thing.kind, meta.name, changes, meta.namespace, thing.api_version, uid=meta.uid, version=meta.resource_version
+        thing.kind,
+        meta.name,
+        changes,
+        meta.namespace,
+        thing.api_version,
+        uid=meta.uid,
+        version=meta.resource_version,
+        subresource=subresource,
     )
 
 
