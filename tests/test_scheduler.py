@@ -15,6 +15,7 @@ from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.config import decode_configuration, default_configuration
 from fairway.config.plugin_entry import PluginEntry, implemented_points, plugin_entry
 from fairway.cycle import Decision, Outcome
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.cycle.pre_bind import PreBind
 from fairway.model import ContainerStatus, Node, Pod, PodCondition, ResourceRequirements, parse_quantity
 from fairway.plugin import Nodes, Notice, Plugin, Refusal, Wait, Write
@@ -66,6 +67,9 @@ class SmallWorld(FakeClock):
     def tell(self, pod: Pod, notice: Notice) -> None:
         self.notices.append(f"{pod.metadata.name}: {notice.reason}: {notice.note}")
 
+    def report_group(self, decision: GroupDecision) -> None:
+        self.reports.append(f"group {decision.job.name}: {decision.outcome.value}: {decision.message}")
+
 
 def scheduler(*things: Node | Pod, accepts: bool = True, registry: Any = REGISTRY, config: Any = None) -> Scheduler:
     world = SmallWorld(accepts)
@@ -77,6 +81,13 @@ def scheduler(*things: Node | Pod, accepts: bool = True, registry: Any = REGISTR
     for thing in things:
         made.observe(Event(Verb.ADDED, thing))
     return made
+
+
+def step(made: Scheduler) -> Decision | None:
+    """Try the next pod, which belongs to no group."""
+    decision = made.step()
+    assert not isinstance(decision, GroupDecision)
+    return decision
 
 
 def world_of(made: Scheduler) -> SmallWorld:
@@ -107,7 +118,7 @@ def test_a_pod_without_room_is_retried_when_and_only_when_something_helps() -> N
     made.observe(Event(Verb.MODIFIED, node("a", cpu=2, labels={"color": "green"})))
     assert made.step() is None  # a label does not help
     made.observe(Event(Verb.DELETED, pod("big", cpu=2, node="a")))
-    decision = made.step()
+    decision = step(made)
     assert decision is not None
     assert decision.node == "a"
     assert world.reports == [
@@ -118,7 +129,7 @@ def test_a_pod_without_room_is_retried_when_and_only_when_something_helps() -> N
 
 def test_preemption_evicts_nominates_and_places_on_the_retry() -> None:
     made = scheduler(node("a", cpu=2), pod("low", cpu=2, node="a", priority=1), pod("high", cpu=2, priority=100))
-    first = made.step()
+    first = step(made)
     assert first is not None
     assert first.outcome is Outcome.UNSCHEDULABLE
     assert first.preemption is not None
@@ -136,9 +147,9 @@ def test_a_less_important_pod_leaves_room_for_the_nominated_one() -> None:
     made = scheduler(node("a", cpu=2), pod("low", cpu=2, node="a", priority=1), pod("high", cpu=2, priority=100))
     made.step()
     made.observe(Event(Verb.ADDED, pod("sneaky", cpu=2, priority=50)))
-    decision = made.step()
+    decision = step(made)
     while decision is not None and decision.pod.metadata.name != "sneaky":
-        decision = made.step()
+        decision = step(made)
     assert ("sneaky", "a") not in world_of(made).bindings
 
 
@@ -342,7 +353,7 @@ def test_a_held_pod_that_goes_gives_its_room_back(is_bound: bool) -> None:
 
 def test_a_refusal_at_reserve_undoes_the_choice() -> None:
     made = scheduler(node("a", cpu=1), pod("one", cpu=1), **with_plugin(Doubt))
-    decision = made.step()
+    decision = step(made)
     assert decision is not None
     assert decision.unschedulable_plugins == {"Doubt"}
     assert made.cluster.nodes.requested[0, 0] == 0

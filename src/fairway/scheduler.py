@@ -4,61 +4,33 @@ In: events from the world (`observe`), and time, which passes in the world. Out:
 the same world: bind this pod there, evict that one, report why a third has to wait. `live/` and `sim/` are worlds; the
 loop does not know which it serves. Synchronous and single-threaded: same events at the same times, same decisions.
 
-Reading order is the order of things: `observe` takes events in, `step` tries one pod, `_try` tells the attempt,
-`_proceed` and `_fail` how it ends, `binding_failed` what happens when the world refuses. The steps of an attempt are
-those of `cycle.placing`; here is what takes time: queueing, waiting for permits, binding.
+Reading order is the order of things: `observe` takes events in, `step` tries one pod or group of pods, `_try` and
+`_try_group` tell the attempt, `_proceed` and `_fail` how it ends, `binding_failed` what happens when the world refuses.
+The steps of an attempt are those of `cycle.placing` and `group_steps`; here is what takes time: queueing, waiting for
+permits, binding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
-from fairway.cluster import TIME_PASSED, Action, Change, Cluster, ClusterEvent, Event, Resource, Verb
-from fairway.cluster.held_pods import HeldPod, Settled
+from fairway.cluster import TIME_PASSED, Change, Cluster, Event, Resource, Verb
+from fairway.cluster.groups import GroupBook
 from fairway.config import Configuration
 from fairway.cycle import Decision, Hold, Outcome, PluginTimer, Profile, Stop
 from fairway.cycle.extender import Extender
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.cycle.guard import queue_order
 from fairway.cycle.placing import fail_at, make_room, settle
-from fairway.cycle.pre_bind import PreBind
 from fairway.cycle.sampling import TieBreak
+from fairway.group_steps import decide_group, gather
 from fairway.model import Pod
 from fairway.model.device_need import with_devices
-from fairway.plugin import Notice, Refusal, Write
+from fairway.plugin import Refusal
 from fairway.queue import Observer, QueuedPod, QueueRules, QueueSettings, SchedulingQueue, profile_name
+from fairway.world import World
 
-
-class World(Protocol):
-    """Where decisions take effect: a real cluster or a simulated one. Its answers come back as events."""
-
-    def now(self) -> float:
-        """The time in seconds; never less than before."""
-
-    def bind(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
-        """Make it so, after what has to come `before`. A pod event with the node confirms it.
-
-        `Scheduler.binding_failed` takes it back. Where the pod was given GPU devices, its annotation says which, to be
-        written with the node.
-        """
-
-    def hold(self, held: HeldPod) -> None:
-        """Permit plugins hold a pod back that has its node. Nothing to do but to tell people."""
-
-    def settled(self, settled: Settled) -> None:
-        """They hold it no longer: it is bound next, or goes back to the queue and is reported."""
-
-    def evict(self, victim: Pod, preemptor: Pod) -> None:
-        """Remove a pod to make room for a more important one. A pod event tells when it is gone."""
-
-    def write(self, writes: Sequence[Write], pod: Pod) -> None:
-        """Post-filters want something written, for a pod that fits nowhere. What comes of it is seen in events."""
-
-    def report(self, decision: Decision) -> None:
-        """Tell people: the pod's condition and an event, with `decision.message`."""
-
-    def tell(self, pod: Pod, notice: Notice) -> None:
-        """A plugin has something else to say to people: an event about the pod."""
+__all__ = ["Look", "Scheduler", "World"]
 
 
 Look = Callable[[Profile, Decision], None]
@@ -140,12 +112,15 @@ class Scheduler:
         uid = pod.metadata.uid
         if not self.queue.serves(pod):
             return
+        group = self.cluster.groups.observe(pod, gone)
         if not gone:
             # What we have decided about already is being bound; one that is held back hears of it when it comes back.
             if uid in self._held or not (self.has_decided(uid) or uid in self.cluster.pods.by_uid):
                 queued = self.queue.find(uid)
                 before = None if queued is None else queued.latest or queued.pod
                 self.queue.update(None, pod)
+                if group is not None and (before is None or before.metadata.annotations != pod.metadata.annotations):
+                    self.queue.move((Change.of(Resource.UNSCHEDULED_POD, before, pod, gone),))  # others wait for it
                 if before is not None and before.status.nominated_node_name not in ("", pod.status.nominated_node_name):
                     self._tell_less_important(before)
             elif uid in self._bound:
@@ -172,12 +147,12 @@ class Scheduler:
 
     def _tell_less_important(self, pod: Pod) -> None:
         """They treated the pod as if it were on its nominated node already: there is room again."""
-        self.queue.move((_left(pod),), only=lambda other: other.priority <= pod.priority)
+        self.queue.move((Change.pod_left(pod),), only=lambda other: other.priority <= pod.priority)
 
     # -- next --------------------------------------------------------------------------------------------------------
 
-    def step(self) -> Decision | None:
-        """Try the next pod that is ready; None if none is ready now (ask `next_wakeup` when to come back)."""
+    def step(self) -> Decision | GroupDecision | None:
+        """Try the next pod that is ready, with its group; None if none is ready now (`next_wakeup` says when)."""
         self._tell_time()
         if self._held:
             self.cluster.held.expire(self.world.now())
@@ -185,15 +160,17 @@ class Scheduler:
         queued = self.queue.pop()
         if queued is None:
             return None
-        decision = self._try(queued)
+        has_groups = self.profiles[queued.profile].gangs is not None
+        group = self.cluster.groups.of(queued.uid) if has_groups else None
+        decision = self._try(queued) if group is None else self._try_group(queued, group)
         self._end_waits()
         return decision
 
     def run_until_idle(self) -> list[Decision]:
-        """Try pods until none is ready at this instant."""
-        decisions = []
+        """Try pods until none is ready at this instant; of groups, what was decided about each member."""
+        decisions: list[Decision] = []
         while (decision := self.step()) is not None:
-            decisions.append(decision)
+            decisions += decision.members if isinstance(decision, GroupDecision) else [decision]
         return decisions
 
     def next_wakeup(self) -> float | None:
@@ -216,25 +193,55 @@ class Scheduler:
 
     def _try(self, queued: QueuedPod) -> Decision:
         """One attempt, from decision to binding or back into the queue."""
-        pod = queued.pod
         profile = self.profiles[queued.profile]
-        if pod.is_terminating:
-            words = f"skip schedule deleting pod: {pod.key}"
-            decision = Decision(pod, profile.cluster.classify(pod), Outcome.ERROR, error=words)
-            self.queue.done(pod.metadata.uid)
-            self.world.report(decision)
-            return decision
-        decision = profile.decide(pod)
+        if queued.pod.is_terminating:
+            return self._skip(queued)
+        decision = profile.decide(queued.pod)
         decision.attempt, decision.data = queued.attempts, profile.data_steps(decision)
         if self._look is not None:
             self._look(profile, decision)
         for notice in profile.new_notices(decision, queued.told):
             queued.told |= {notice}
-            self.world.tell(pod, notice)
+            self.world.tell(queued.pod, notice)
         if decision.outcome is Outcome.SCHEDULED:
             self._proceed(queued, decision, settle(profile, decision))
         else:
             self._fail(queued, decision)
+        return decision
+
+    def _skip(self, queued: QueuedPod) -> Decision:
+        """The pod is being deleted."""
+        words = f"skip schedule deleting pod: {queued.pod.key}"
+        decision = Decision(queued.pod, self.cluster.classify(queued.pod), Outcome.ERROR, error=words)
+        self.queue.done(queued.uid)
+        self.world.report(decision)
+        return decision
+
+    def _try_group(self, popped: QueuedPod, group: GroupBook) -> Decision | GroupDecision:
+        """One attempt for all members that wait; then each goes its way, to its binding or back into the queue."""
+        skipped: Decision | None = None
+        members = []
+        for queued in gather(self.queue, group, popped):
+            if queued.pod.is_terminating:
+                skipped = self._skip(queued)
+            else:
+                members.append(queued)
+        if not members:
+            assert skipped is not None
+            return skipped
+        decision = decide_group(self.profiles, group, members)
+        decision.attempt = max(queued.attempts for queued in members)
+        for queued, member in zip(members, decision.members, strict=True):
+            member.attempt = queued.attempts
+            if member.outcome is Outcome.SCHEDULED:
+                self._proceed(queued, member, settle(self.profiles[queued.profile], member))
+            else:
+                self._fail(queued, member, group)
+        self.world.report_group(decision)
+        for other in decision.cleared:
+            self.queue.nominate(other, "")
+        for victim in decision.victims:
+            self._evict(victim.pod, victim.preemptor or decision.members[0].pod)
         return decision
 
     # -- assume, permit, bind ----------------------------------------------------------------------------------------
@@ -290,28 +297,27 @@ class Scheduler:
     def _tell_others(self, decision: Decision) -> None:
         """There is room again. To be said when the pod is back in the queue: its own leaving does not help it."""
         uid = decision.pod.metadata.uid
-        self.queue.move((_left(decision.pod_there),), only=lambda other: other.metadata.uid != uid)
+        self.queue.move((Change.pod_left(decision.pod_there),), only=lambda other: other.metadata.uid != uid)
 
-    def _fail(self, queued: QueuedPod, decision: Decision) -> None:
-        """No node, for now: wait for something that helps, and make room if preemption found a way."""
+    def _fail(self, queued: QueuedPod, decision: Decision, group: GroupBook | None = None) -> None:
+        """No node, for now: wait for something that helps, and make room if preemption found a way.
+
+        A member of a group that was tried rests and comes again; room is made for all of them at once.
+        """
         pod, preemption = decision.pod, decision.preemption
         self.queue.requeue_failed(
             queued,
             decision.unschedulable_plugins,
             decision.diagnosis.pending_plugins if decision.diagnosis is not None else (),
             error=decision.outcome is Outcome.ERROR,
+            rests=group is not None,
         )
-        if preemption is not None and preemption.chosen is not None:
-            self.queue.nominate(pod, preemption.nominated_node)
-        elif preemption is None or preemption.clear_nomination or decision.outcome is Outcome.ERROR:
-            self.queue.nominate(pod, "")
-        else:
-            self.queue.nominate(pod, None)
+        self.queue.nominate(pod, decision.nomination)
         self.world.report(decision)
         if preemption is not None and preemption.writes:
             self.world.write(preemption.writes, pod)
         make_room(
-            preemption,
+            preemption if group is None else None,
             clear=lambda other: self.queue.nominate(other, ""),
             evict=lambda victim: self._evict(victim, pod),
         )
@@ -338,11 +344,7 @@ class Scheduler:
     def _release(self, decision: Decision) -> None:
         """Give the room back, which may help others."""
         self._unreserve(decision)
-        self.queue.move((_left(decision.pod_there),))
+        self.queue.move((Change.pod_left(decision.pod_there),))
 
     def _unreserve(self, decision: Decision) -> None:
         self.profiles[profile_name(decision.pod)].release(decision.pod, decision.pod_class, decision.row)
-
-
-def _left(pod: Pod) -> Change:
-    return Change(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), pod, None)

@@ -11,6 +11,7 @@ from fairway.conformance.corpus import CaseLine, case_name, read_lines
 from fairway.conformance.corpus_run import check_line
 
 CORPUS = Path(__file__).parent / "corpus"
+WHOLE = Path(__file__).parents[3] / "shared" / "parity-gang"
 LINES = list(read_lines([CORPUS]))
 FOCUSES = {
     "ImageLocality",
@@ -31,6 +32,11 @@ FOCUSES = {
     "VolumeZone",
     "config",
     "fuzz",
+    "gang-all",
+    "gang-basic",
+    "gang-preempt",
+    "gang-topology",
+    "gang-wap",
     "mixed",
     "preemption",
     "replay",
@@ -46,3 +52,11 @@ def test_decides_as_kube_scheduler_did(line: CaseLine) -> None:
     result = check_line(line)
     assert result.num_pods > 0
     assert result.mismatches == []
+
+
+@pytest.mark.skipif(not WHOLE.is_dir(), reason=f"the whole corpus of groups is not there: no folder {WHOLE}")
+@pytest.mark.parametrize("file", sorted(WHOLE.glob("*.jsonl.gz")), ids=lambda file: file.name)
+def test_decides_about_all_groups_as_kube_scheduler_did(file: Path) -> None:
+    results = [check_line(line) for line in read_lines([file])]
+    assert results
+    assert [result for result in results if result.mismatches] == []

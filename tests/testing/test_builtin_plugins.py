@@ -27,7 +27,7 @@ from fairway.plugins.pod_topology_spread import PodTopologySpreadArgs
 from fairway.plugins.registry import REGISTRY
 from fairway.testing import check_plugin
 
-WITHOUT_METHODS = {"DefaultBinder"}
+WITHOUT_METHODS = {"DefaultBinder", "TopologyPlacementGenerator"}
 """Names that a configuration must know; what they stand for, the scheduler does itself."""
 
 INEXACT_HINTS = {

@@ -70,6 +70,12 @@ DURATION = GoDuration()
 @click.option("--config", metavar="FILE", help="A KubeSchedulerConfiguration.  [default: kube-scheduler's defaults]")
 @click.option("--scheduler-name", metavar="NAME", help="Serve pods of this schedulerName, instead of --config.")
 @click.option(
+    "--feature-gates",
+    metavar="NAME=BOOL,...",
+    default="",
+    help="kube-scheduler's GenericWorkload, GangScheduling, TopologyAwareWorkloadScheduling, WorkloadAwarePreemption.",
+)
+@click.option(
     "--kubeconfig", metavar="FILE", help="Which cluster.  [default: KUBECONFIG, ~/.kube/config, or the pod's]"
 )
 @click.option("--context", metavar="NAME", help="Of the kubeconfig.  [default: its current one]")
@@ -120,6 +126,7 @@ def run(
 ) -> int:
     """Run a scheduler; see HELP."""
     from fairway.cli.main import CommandError
+    from fairway.config.feature_gates import FeatureGatesError, gangs_of
     from fairway.live.api import logs
     from fairway.live.process import RunOptions, run_scheduler
 
@@ -133,6 +140,10 @@ def run(
         raise CommandError("--anonymise is for --record", "name the run to write, or leave it out", USAGE)
     if extender is not None and (stream is not None or sniffer is not None):
         raise CommandError("--stream and --sniffer are for a scheduler, not for an --extender", "leave them out", USAGE)
+    try:
+        gangs_of(options["feature_gates"])
+    except FeatureGatesError as error:
+        raise CommandError(f"--feature-gates: {error}", "give no others", USAGE) from error
     followers = followers_of(stream, sniffer)
     logs.set_up("json" if logging_format == "json" else "text", logging.DEBUG if verbosity else logging.INFO)
     elected = {

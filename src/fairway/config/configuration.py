@@ -9,7 +9,7 @@ are made: by the command line, the simulation, the tests.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from fairway.config.config_file import (
     Sampling,
 )
 from fairway.config.fields import ConfigError, Problem, decode_fields, kind_problems, shown
+from fairway.config.gangs import AVAILABLE, Gangs, complete_gangs, gangs_problems
 from fairway.config.other_names import with_own_names
 from fairway.config.own_plugins import with_own_plugins
 from fairway.config.plugin_args import decode_args
@@ -59,6 +60,8 @@ class ProfileConfig:
     weights: dict[str, int]  # of the plugins in points["score"]
     args: dict[str, Any]  # what plugins are told: their `Args`, or mappings where they declare none
     entries: dict[str, PluginEntry]  # how to make each enabled plugin
+    gangs: Gangs | None = None  # how pods that belong together are treated; None: one by one
+    placement_weights: dict[str, int] = field(default_factory=dict)  # of the plugins in points["placementScore"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +81,21 @@ class Configuration:
     delay_cache_until_active: bool
 
 
-def load_configuration(path: str | Path, registry: Registry) -> Configuration:
-    """Read a file, YAML or JSON, plain or gzip."""
+def load_configuration(path: str | Path, registry: Registry, gangs: Gangs | None = None) -> Configuration:
+    """Read a file, YAML or JSON, plain or gzip; `gangs` is for profiles that do not say theirs."""
     try:
         text = read_bytes(path)
     except DecodeError as error:
         raise ConfigError(str(path), [Problem("", error.problem)]) from error
-    return decode_configuration(text, str(path), registry)
+    return decode_configuration(text, str(path), registry, gangs)
 
 
-def default_configuration(registry: Registry) -> Configuration:
+def default_configuration(registry: Registry, gangs: Gangs | None = None) -> Configuration:
     """What kube-scheduler does when it is given no file."""
-    return decode_configuration({"apiVersion": API_VERSION, "kind": KIND}, "default configuration", registry)
+    return decode_configuration({"apiVersion": API_VERSION, "kind": KIND}, "default configuration", registry, gangs)
 
 
-def decode_configuration(data: Any, source: str, registry: Registry) -> Configuration:
+def decode_configuration(data: Any, source: str, registry: Registry, gangs: Gangs | None = None) -> Configuration:
     """From text (bytes) or from plain values; `source` is what error messages call it."""
     if isinstance(data, bytes):
         try:
@@ -105,7 +108,7 @@ def decode_configuration(data: Any, source: str, registry: Registry) -> Configur
         raise ConfigError(source, problems)
     problems.extend(_setting_problems(file))
     problems.extend(_extender_problems(file.extenders))
-    profiles = _profiles(file, registry, problems)
+    profiles = _profiles(file, registry, problems, gangs)
     if problems:
         raise ConfigError(source, problems)
     contention = file.enable_contention_profiling
@@ -187,7 +190,7 @@ def _is_extended_resource(name: str) -> bool:
 
 
 def _profiles(
-    file: KubeSchedulerConfiguration, registry: Registry, problems: list[Problem]
+    file: KubeSchedulerConfiguration, registry: Registry, problems: list[Problem], gangs: Gangs | None
 ) -> tuple[ProfileConfig, ...]:
     written = file.profiles or (KubeSchedulerProfile(),)
     profiles: list[ProfileConfig] = []
@@ -207,7 +210,8 @@ def _profiles(
         problems.extend(_percentage_problems(f"{path}.percentageOfNodesToScore", profile.percentage_of_nodes_to_score))
         problems.extend(profile.fairway.problems(f"{path}.fairway"))
         before = len(problems)
-        complete = _profile(with_own_plugins(profile), name or "", file, path, registry, problems)
+        told = _gangs(profile.fairway.gangs or gangs, f"{path}.fairway.gangs", problems)
+        complete = _profile(with_own_plugins(profile), name or "", file, path, registry, problems, told)
         profiles.append(complete)
         if len(problems) == before:
             problems.extend(_queue_problems(complete, profiles[0], path))
@@ -221,8 +225,9 @@ def _profile(
     path: str,
     registry: Registry,
     problems: list[Problem],
+    gangs: Gangs | None,
 ) -> ProfileConfig:
-    chosen = select_plugins(profile.plugins, f"{path}.plugins", registry, problems)
+    chosen = select_plugins(profile.plugins, f"{path}.plugins", registry, problems, gangs)
     args: dict[str, Any] = {}
     for index, config in enumerate(profile.plugin_config):
         at = f"{path}.pluginConfig[{index}]"
@@ -252,7 +257,19 @@ def _profile(
         weights=chosen.weights,
         args=args,
         entries=chosen.entries,
+        gangs=gangs,
+        placement_weights=chosen.placement_weights,
     )
+
+
+def _gangs(written: Gangs | None, path: str, problems: list[Problem]) -> Gangs | None:
+    if written is None:
+        return None
+    found = list(gangs_problems(written, path))
+    if not found and written.mode not in AVAILABLE:
+        found.append(Problem(f"{path}.mode", f"{written.mode} is not there yet; available: {', '.join(AVAILABLE)}"))
+    problems.extend(found)
+    return complete_gangs(written)
 
 
 def _queue_problems(profile: ProfileConfig, first: ProfileConfig, path: str) -> Iterator[Problem]:

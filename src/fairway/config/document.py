@@ -61,17 +61,21 @@ def _profile(profile: ProfileConfig) -> dict[str, Any]:
         point: {"enabled": [_enabled(name, point, profile) for name in names]}
         for point, names in profile.points.items()
     }
+    own: dict[str, Any] = {"sampling": profile.sampling, "seed": profile.seed}
+    if profile.gangs is not None:
+        own["gangs"] = _spelled_out(profile.gangs)
     return {
         "schedulerName": profile.scheduler_name,
         "percentageOfNodesToScore": profile.percentage_of_nodes_to_score,
         "plugins": {"multiPoint": NO_DEFAULTS, **plugins},
         "pluginConfig": [{"name": name, "args": _spelled_out(args)} for name, args in profile.args.items()],
-        "fairway": {"sampling": profile.sampling, "seed": profile.seed},
+        "fairway": own,
     }
 
 
 def _enabled(name: str, point: str, profile: ProfileConfig) -> dict[str, Any]:
-    return {"name": name, "weight": profile.weights.get(name, 0)} if point == "score" else {"name": name}
+    weights = {"score": profile.weights, "placementScore": profile.placement_weights}.get(point)
+    return {"name": name} if weights is None else {"name": name, "weight": weights.get(name, 0)}
 
 
 def _spelled_out(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from fairway.config.gangs import Gangs
 from fairway.model.field_problem import Problem
 from fairway.model.meta import Value
 
@@ -25,6 +26,7 @@ class FairwayProfile(Value, frozen=True, kw_only=True):
 
     sampling: Sampling = "kube"
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
+    gangs: Gangs | None = None  # how pods that belong together are treated; None: one by one
     exclusive: bool = False  # pods may have nodes to themselves
     exclusive_guard: Literal["none", "taint"] = "none"  # what keeps other schedulers off them
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from fairway.config.config_file import Plugins, PluginSet
 from fairway.config.fields import Problem, alternatives, shown
+from fairway.config.gangs import Gangs
 from fairway.config.plugin_entry import PluginEntry, PluginNotFoundError, Registry, resolve
 from fairway.plugin.extension_points import EXTENSION_POINTS
 
@@ -60,7 +61,16 @@ REMOVED: Final = frozenset(
         "ServiceAffinity",
     }
 )
-GATED: Final = frozenset({"GangScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator"})
+GANG_PLUGINS: Final = {"GangScheduling": 0}
+"""Added to the default ones where pods that belong together are scheduled as kube-scheduler does."""
+
+PLACEMENT_PLUGINS: Final = {"TopologyPlacementGenerator": 0, "PodGroupPodsCount": 1}
+"""The same, where they may have to be near each other."""
+
+PLACEMENT_POINTS: Final = frozenset({"placementGenerate", "placementScore"})
+"""Where sets of nodes are made and scored, for groups; nobody takes part otherwise."""
+
+GATED: Final = frozenset({*GANG_PLUGINS, *PLACEMENT_PLUGINS})
 
 
 def absence(name: str) -> str | None:
@@ -94,18 +104,26 @@ class PluginSelection:
     points: dict[str, tuple[str, ...]]
     weights: dict[str, int]
     entries: dict[str, PluginEntry]
+    placement_weights: dict[str, int]
 
 
-def select_plugins(plugins: Plugins, path: str, registry: Registry, problems: list[Problem]) -> PluginSelection:
+def select_plugins(
+    plugins: Plugins, path: str, registry: Registry, problems: list[Problem], gangs: Gangs | None = None
+) -> PluginSelection:
     """Merge and expand; what cannot be done is added to `problems`."""
-    defaults = tuple(Wish(name, weight, path) for name, weight in DEFAULT_PLUGINS.items())
+    gated = group_plugins(gangs)
+    defaults = tuple(Wish(name, weight, path) for name, weight in (DEFAULT_PLUGINS | gated).items())
     multi = _merge(plugins.multi_point, f"{path}.multiPoint", defaults)
     sets = {point: _merge(getattr(plugins, field), f"{path}.{point}") for point, field in POINTS.items()}
     entries: dict[str, PluginEntry] = {}
     for wish in (*multi.enabled, *(wish for merged in sets.values() for wish in merged.enabled)):
         if wish.name not in entries:
             try:
-                entries[wish.name] = resolve(wish.name, registry)
+                if wish.name in GATED and wish.name not in gated:
+                    raise PluginNotFoundError(wish.name)
+                entry = resolve(wish.name, registry)
+                unused = frozenset() if PLACEMENT_PLUGINS.keys() <= gated.keys() else PLACEMENT_POINTS
+                entries[wish.name] = entry._replace(points=entry.points - unused)
             except PluginNotFoundError as error:
                 problems.append(Problem(_name_path(wish, path), absence(wish.name) or str(error)))
     for point, field in {"multiPoint": "multi_point", **POINTS}.items():
@@ -118,7 +136,20 @@ def select_plugins(plugins: Plugins, path: str, registry: Registry, problems: li
     points = {point: _expand(point, merged, multi, entries, problems) for point, merged in sets.items()}
     # Where a plugin is enabled for scoring itself, that weight counts, not multiPoint's; none at all is 1.
     weights = {wish.name: wish.weight or 1 for wish in reversed((*sets["score"].enabled, *multi.enabled))}
-    return PluginSelection(points, {name: weights[name] for name in points["score"]}, entries)
+    placing = {wish.name: wish.weight or 1 for wish in reversed((*sets["placementScore"].enabled, *multi.enabled))}
+    return PluginSelection(
+        points,
+        {name: weights[name] for name in points["score"]},
+        entries,
+        {name: placing[name] for name in points["placementScore"]},
+    )
+
+
+def group_plugins(gangs: Gangs | None) -> dict[str, int]:
+    """What is added to the default plugins to schedule groups, with weights: `applyFeatureGates` in 1.36."""
+    if gangs is None or gangs.mode != "kube":
+        return {}
+    return GANG_PLUGINS | PLACEMENT_PLUGINS if gangs.topology else dict(GANG_PLUGINS)
 
 
 def _merge(custom: PluginSet, path: str, defaults: Sequence[Wish] = ()) -> MergedSet:

@@ -1,9 +1,9 @@
 """The corpus of recorded decisions: files in, cases out.
 
 In: paths of .jsonl and .jsonl.gz files (or directories of them), one case a line: a cluster (`objects`), the pods that
-come (`pods`), perhaps a KubeSchedulerConfiguration (`config`) and what kube-scheduler made of each pod (`expect`).
-Out: a `Case` with everything decoded. Whatever is wrong is a `DecodeError` that names file and line.
-Called by the commands `conformance` and `bench`.
+come (`pods`), perhaps a KubeSchedulerConfiguration (`config`) and what kube-scheduler made of each pod (`expect`); with
+`featureGates`, pods belong to groups, and it is told of each group. Out: a `Case` with everything decoded. Whatever is
+wrong is a `DecodeError` that names file and line. Called by the commands `conformance` and `bench`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class RawCase(NamedTuple):
     objects: list[bytes]
     pods: list[bytes]
     expect: list[dict[str, Any]]
+    feature_gates: dict[str, bool] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ class Case:
     config: Any  # a KubeSchedulerConfiguration as plain values; None: the default one
     objects: list[ApiObject]
     pods: list[Pod]
-    expect: list[dict[str, Any]]  # one a pod, or empty: nothing is expected
+    expect: list[dict[str, Any]]  # one a pod (or a group of pods), or empty: nothing is expected
+    feature_gates: dict[str, bool] | None = None  # None: pods come one by one; else in groups
 
 
 class _Line(msgspec.Struct):
@@ -70,6 +72,7 @@ class _Line(msgspec.Struct):
     focus: str = ""
     config: dict[str, Any] | None = None
     expect: list[dict[str, Any]] = []
+    feature_gates: dict[str, bool] | None = msgspec.field(default=None, name="featureGates")
 
 
 class _Name(msgspec.Struct):
@@ -98,7 +101,7 @@ def raw_case(line: CaseLine) -> RawCase:
         raise DecodeError(f"is not a case of a corpus: {error}", source=line.source) from error
     except UnicodeDecodeError as error:
         raise DecodeError("is not UTF-8 text", source=line.source) from error
-    if found.expect and len(found.expect) != len(found.pods):
+    if found.feature_gates is None and found.expect and len(found.expect) != len(found.pods):
         problem = f"has {len(found.expect)} entries for {len(found.pods)} pods; one each is needed, or none at all"
         raise DecodeError(problem, source=line.source, subject=f"case {found.name}", field="expect")
     return RawCase(
@@ -108,6 +111,7 @@ def raw_case(line: CaseLine) -> RawCase:
         list(map(bytes, found.objects)),
         list(map(bytes, found.pods)),
         found.expect,
+        found.feature_gates,
     )
 
 
@@ -120,7 +124,7 @@ def decode_case(line: CaseLine) -> Case:
             raise DecodeError(f"expected a Pod, found a {item.kind}", source=f"{line.source}, pods[{index}]")
         pods.append(item)
     objects = list(_decode(raw.objects, line.source, "objects"))
-    return Case(line.source, raw.name, raw.focus, raw.config, objects, pods, raw.expect)
+    return Case(line.source, raw.name, raw.focus, raw.config, objects, pods, raw.expect, raw.feature_gates)
 
 
 def case_name(line: CaseLine) -> str:

@@ -14,16 +14,15 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-import msgspec
-
 from fairway.cluster import Cluster
 from fairway.config import decode_configuration, default_configuration
 from fairway.config.configuration import ConfigError
 from fairway.conformance.corpus import Case, CaseLine, decode_case
-from fairway.conformance.difference import OTHER_ERRORS, FieldDifference, differences
+from fairway.conformance.difference import OTHER_ERRORS, FieldDifference, differences, group_differences
+from fairway.conformance.group_run import run_group_case
+from fairway.conformance.words import refusal_words, started
 from fairway.cycle import Decision, Hold, Inspection, Outcome, Preemption, Profile, Stop
 from fairway.cycle.placing import place_in_room, settle
-from fairway.model import Pod
 from fairway.model.meta import EPOCH
 from fairway.plugin import Code, Refusal
 from fairway.plugins.registry import REGISTRY
@@ -32,7 +31,7 @@ __all__ = ["CaseResult", "Mismatch", "check_case", "check_line", "run_case"]
 
 
 class Mismatch(NamedTuple):
-    """A pod whose decision is not the recorded one."""
+    """A pod, or a group of pods, about which it was not decided as recorded."""
 
     pod: str
     differences: list[FieldDifference]
@@ -57,23 +56,27 @@ def check_case(case: Case) -> CaseResult:
     """Run a case and compare. If the engine fails on a pod, that pod and the ones after it do not match."""
     mismatches: list[Mismatch] = []
     expected = iter(case.expect)
-    attempts = run_case(case)
+    is_grouped = case.feature_gates is not None
+    attempts = run_group_case(case) if is_grouped else run_case(case)
+    compare = group_differences if is_grouped else differences
+    subject = "group" if is_grouped else "pod"
     for expect in expected:
         try:
-            found = differences(expect, next(attempts))
+            found = compare(expect, next(attempts))
         except ConfigError:  # the file is wrong, not the engine
             raise
         except Exception as error:  # noqa: BLE001 - whatever the engine does wrong is a finding about this case
             place = traceback.extract_tb(error.__traceback__)[-1]
             words = f"{type(error).__name__}: {error} ({place.filename}:{place.lineno} {place.name})"
             found = [FieldDifference("result", str(expect["result"]), f"a failure: {words}")]
-            mismatches.append(Mismatch(expect["pod"], found))
-            skipped = FieldDifference("result", "something", "nothing: the pod before it failed")
-            mismatches += [Mismatch(other["pod"], [skipped]) for other in expected]
+            mismatches.append(Mismatch(expect[subject], found))
+            skipped = FieldDifference("result", "something", f"nothing: the {subject} before it failed")
+            mismatches += [Mismatch(other[subject], [skipped]) for other in expected]
             break
         if found:
-            mismatches.append(Mismatch(expect["pod"], found))
-    return CaseResult(case.source, case.name, case.focus, len(case.expect), mismatches)
+            mismatches.append(Mismatch(expect[subject], found))
+    num_pods = len(case.pods) if case.expect else 0
+    return CaseResult(case.source, case.name, case.focus, num_pods, mismatches)
 
 
 def run_case(case: Case) -> Iterator[dict[str, Any]]:
@@ -85,14 +88,14 @@ def run_case(case: Case) -> Iterator[dict[str, Any]]:
     for number, pod in enumerate(case.pods, 1):
         gate = profile.gate(pod)
         if gate is not None:
-            yield {"pod": pod.key, "result": "gated", "preEnqueue": _refusal(*gate)}
+            yield {"pod": pod.key, "result": "gated", "preEnqueue": refusal_words(*gate)}
             continue
         decision = profile.decide(pod)
         seen = {"pod": pod.key, **(_brief(decision) if brief else _full(profile, decision, profile.inspect(pod)))}
-        started = partial(_started, start=EPOCH + dt.timedelta(seconds=number))
+        as_started = partial(started, start=EPOCH + dt.timedelta(seconds=number))
         if decision.outcome is Outcome.SCHEDULED:
-            seen |= _settled(profile, decision, settle(profile, decision, started(decision)))
-        elif (room := place_in_room(profile, decision, started)) is not None:
+            seen |= _settled(profile, decision, settle(profile, decision, as_started(decision)))
+        elif (room := place_in_room(profile, decision, as_started)) is not None:
             seen |= {"result": "preempted", **_settled(profile, *room)}
             if "preemption" in seen:
                 seen["preemption"] = {**seen["preemption"], "fits": True}
@@ -110,23 +113,13 @@ def _profile(case: Case, cluster: Cluster) -> Profile:
 # -- after the decision ------------------------------------------------------------------------------------------------
 
 
-def _started(decision: Decision, start: dt.datetime) -> Pod:
-    """The pod as it is on its node."""
-    pod = decision.pod
-    return msgspec.structs.replace(
-        pod,
-        spec=msgspec.structs.replace(pod.spec, node_name=decision.node),
-        status=msgspec.structs.replace(pod.status, start_time=start),
-    )
-
-
 def _settled(profile: Profile, decision: Decision, obstacle: Stop | Hold | None) -> dict[str, Any]:
     """Where the pod is, and which volumes were reserved for it; or who refused it there."""
     if isinstance(obstacle, Stop):
         plugin, refusal = obstacle.plugin, obstacle.refusal
         if refusal.code is Code.ERROR:  # then kube-scheduler names the plugin in the words
             plugin, refusal = "", Refusal((obstacle.error,), Code.ERROR)
-        return {"result": "error", "node": decision.node, "reserveStatus": _refusal(plugin, refusal)}
+        return {"result": "error", "node": decision.node, "reserveStatus": refusal_words(plugin, refusal)}
     seen: dict[str, Any] = {"node": decision.node}
     reservation = profile.cluster.storage.reservations.get(decision.pod.metadata.uid)
     if reservation is not None:
@@ -164,7 +157,7 @@ def _full(profile: Profile, decision: Decision, inspection: Inspection) -> dict[
         "feasible": inspection.feasible,
         # What fails on another node does not matter to a pod that gets the one it was promised.
         "rejected": [
-            _refusal(plugin, refusal, nodes)
+            refusal_words(plugin, refusal, nodes)
             for plugin, refusal, nodes in inspection.rejected
             if refusal.code is not Code.ERROR
         ],
@@ -192,7 +185,7 @@ def _failed(decision: Decision, inspection: Inspection) -> dict[str, Any]:
     if decision.num_feasible:
         seen["preFilter"] = _pre_filter(inspection)
         seen["feasible"] = inspection.feasible
-        seen["rejected"] = [_refusal(plugin, refusal, nodes) for plugin, refusal, nodes in inspection.rejected]
+        seen["rejected"] = [refusal_words(plugin, refusal, nodes) for plugin, refusal, nodes in inspection.rejected]
     return seen
 
 
@@ -210,17 +203,12 @@ def _inconsistency(decision: Decision, inspection: Inspection) -> str | None:
     return None
 
 
-def _refusal(plugin: str, refusal: Refusal, nodes: list[str] | None = None) -> dict[str, Any]:
-    words = {"plugin": plugin, "code": refusal.code.value, "reasons": sorted(refusal.reasons)}
-    return words if nodes is None else {**words, "nodes": nodes}
-
-
 def _pre_filter(inspection: Inspection) -> dict[str, Any] | None:
     diagnosis = inspection.diagnosis
     if diagnosis is None:
         return None
     if diagnosis.pre_filter is not None:
-        return _refusal(*diagnosis.pre_filter)
+        return refusal_words(*diagnosis.pre_filter)
     if diagnosis.restricted_to is None:
         return None
     names, by = sorted(diagnosis.restricted_to, key=str.encode), list(diagnosis.restricted_by)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-__all__ = ["FieldDifference", "differences"]
+__all__ = ["FieldDifference", "differences", "group_differences"]
 
 PLAIN: Final = (
     "pod",
@@ -75,6 +75,37 @@ def differences(expect: Mapping[str, Any], seen: Mapping[str, Any]) -> list[Fiel
         found += _plain(PREEMPTION, {**wanted, "ties": len(wanted.get("ties") or ())}, got, "preemption.")
         found += _unknown(wanted, PREEMPTION, "preemption.")
     return found
+
+
+GROUP: Final = ("group", "result", "condition", "placements", "placementScores", "victims")
+MEMBER: Final = ("pod", "result", "node", "code", "message", "nominatedNode", "preEnqueue")
+
+
+def group_differences(expect: Mapping[str, Any], seen: Mapping[str, Any], prefix: str = "") -> list[FieldDifference]:
+    """The same for a group of pods: all that is recorded of it, of its members, and of its second attempt."""
+    expect, seen = _sorted_victims(expect), _sorted_victims(seen)  # they are sorted, but not by all that they say
+    found = [*_plain(GROUP, expect, seen, prefix), *_unknown(expect, (*GROUP, "pods", "retry"), prefix)]
+    wanted, got = expect.get("pods") or [], seen.get("pods") or []
+    if [member["pod"] for member in wanted] != [member["pod"] for member in got]:
+        found.append(FieldDifference(f"{prefix}pods", _order(wanted), _order(got)))
+    else:
+        for theirs, ours in zip(wanted, got, strict=True):
+            at = f"{prefix}pods[{theirs['pod']}]."
+            found += [*_plain(MEMBER, theirs, ours, at), *_unknown(theirs, MEMBER, at)]
+    if expect.get("retry") is not None and seen.get("retry") is not None:
+        found += group_differences(expect["retry"], seen["retry"], f"{prefix}retry.")
+    elif expect.get("retry") is not seen.get("retry"):
+        found.append(FieldDifference(f"{prefix}retry", _words(expect.get("retry")), _words(seen.get("retry"))))
+    return found
+
+
+def _sorted_victims(told: Mapping[str, Any]) -> dict[str, Any]:
+    victims = told.get("victims") or []
+    return {**told, "victims": sorted(victims, key=lambda victim: (victim["pod"], victim["node"], victim["for"]))}
+
+
+def _order(members: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(member["pod"] for member in members)
 
 
 def _plain(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairway.cluster import Cluster, Placed
-from fairway.model import PodDisruptionBudget
+from fairway.model import Pod, PodDisruptionBudget
 from fairway.model.selector import Selector, compile_selector
 
 
@@ -35,6 +35,23 @@ def split_by_budget(cluster: Cluster, placed: Sequence[Placed]) -> tuple[list[Pl
             violates |= allowed[key] < 0
         (violating if violates else others).append(each)
     return violating, others
+
+
+def violates_budget(cluster: Cluster, pod: Pod, used: dict[tuple[str, str], int]) -> bool:
+    """Would this pod's leaving exceed a budget, on top of what is `used` already? Counts it there, up to that budget.
+
+    As kube-scheduler 1.36 does for units of several pods: `filterVictimsWithPDBViolation` in framework/preemption.
+    """
+    meta = pod.metadata
+    for name, budget in cluster.workloads.disruption_budgets.get(meta.namespace, {}).items() if meta.labels else ():
+        selector = _selector(budget)
+        if selector.is_everything or not selector.matches(meta.labels) or meta.name in budget.status.disrupted_pods:
+            continue
+        key = (meta.namespace, name)
+        used[key] = used.get(key, 0) + 1
+        if used[key] > budget.status.disruptions_allowed:
+            return True
+    return False
 
 
 def _selector(budget: PodDisruptionBudget) -> Selector:

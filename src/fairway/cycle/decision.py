@@ -10,6 +10,8 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from msgspec import UNSET, UnsetType
+
 from fairway.cluster.datasets.data_step import DataStep
 from fairway.model import Pod
 from fairway.plugin import Candidate, Code, PodClass, Refusal, Write, with_spec
@@ -49,6 +51,7 @@ class Hold(NamedTuple):
     """Plugins that keep a decided pod from being bound for now; its room is kept."""
 
     seconds: dict[str, float]  # by plugin, in the order they were asked: how long it may take at most
+    reasons: tuple[str, ...] = ()  # what the last of them waits for, if it says so
 
     @property
     def shortest(self) -> tuple[str, float]:
@@ -92,6 +95,8 @@ class Decision:
     preemption: Preemption | None = None
     gate: tuple[str, Refusal] | None = None  # who gated the pod, and why
     error: str = ""
+    words: str = ""  # what is said of a member because of its group, in the place of all below
+    promise: str | UnsetType | None = UNSET  # what it is promised because of its group: see `nomination`
     other_errors: tuple[str, ...] = ()  # met on other nodes; kube-scheduler names whichever it meets first
     unschedulable_plugins: frozenset[str] = frozenset()
     data: tuple[DataStep, ...] = ()  # where the pod was placed: how near that is to the datasets it uses
@@ -99,8 +104,8 @@ class Decision:
     @property
     def message(self) -> str:
         """The sentence kube-scheduler writes into the pod's condition; empty when the pod was placed."""
-        if self.error:
-            return self.error
+        if self.error or self.words:
+            return self.error or self.words
         if self.outcome is not Outcome.UNSCHEDULABLE or not self.is_diagnosed:
             return ""
         if self.diagnosis is None:
@@ -111,6 +116,17 @@ class Decision:
     def pod_there(self) -> Pod:
         """The pod as it is, or would have been, on its node."""
         return with_spec(self.pod, node_name=self.node)
+
+    @property
+    def nomination(self) -> str | None:
+        """The node that a pod which was not placed is promised; "" for none, None for what its status says."""
+        if self.promise is not UNSET:
+            return self.promise
+        preemption = self.preemption
+        if preemption is not None and preemption.chosen is not None:
+            return preemption.nominated_node
+        is_over = preemption is None or preemption.clear_nomination or self.outcome is Outcome.ERROR
+        return "" if is_over else None
 
     @property
     def event(self) -> str:

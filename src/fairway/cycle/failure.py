@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from fairway.cycle.profile import Profile
 
 
-def diagnose(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> Diagnosis:
-    """Every node's refusal, by the first plugin in order that gives one."""
+def diagnose(
+    profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, among: NDArray[np.bool_] | None = None
+) -> Diagnosis:
+    """Every node's refusal, by the first plugin in order that gives one; `among`: of these rows alone."""
     nodes = profile.cluster.nodes
-    diagnosis = Diagnosis(nodes.num_rows, nodes.num_alive)
+    diagnosis = Diagnosis(nodes.num_rows, nodes.num_alive if among is None else int(np.count_nonzero(among)))
     if answers.restriction is not None:
         names, by = answers.restriction
         diagnosis.restricted_to, diagnosis.restricted_by = names, by
@@ -37,11 +39,13 @@ def diagnose(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -
         diagnosis.pre_filter = diagnosis.elsewhere = answers.pre_filter_refusal
         return diagnosis
     looked_at = nodes.alive[: nodes.num_rows].copy()
+    if among is not None:
+        looked_at &= among
     own = -1
     if answers.restriction is not None:
         looked_at &= restricted_rows(profile, answers)
         own = nodes.row_of.get(pod.status.nominated_node_name, -1)
-        own = -1 if own >= 0 and looked_at[own] else own
+        own = -1 if own >= 0 and (looked_at[own] or (among is not None and not among[own])) else own
         if own >= 0:
             looked_at[own] = True  # was looked at first
         words = f"node(s) didn't satisfy plugin(s) [{' '.join(diagnosis.restricted_by)}]"

@@ -17,7 +17,7 @@ from fairway.cycle.answers import Answers, LastFailure
 from fairway.cycle.decision import Decision, Outcome
 from fairway.cycle.extender import EXTENDER, ExtenderError, ExtenderVerdict, add_priorities, ask_filters
 from fairway.cycle.failure import FailedAttempt, diagnose
-from fairway.cycle.feasibility import Refusals, feasible_mask, fits_on, nominated_rows
+from fairway.cycle.feasibility import Refusals, feasible_mask, fits_on, nominated_rows, restricted_rows
 from fairway.cycle.preemption import random_offset
 from fairway.cycle.scoring import FeasibleNodes, add_scores, wide_scores
 from fairway.model import Pod
@@ -27,51 +27,76 @@ if TYPE_CHECKING:
     from fairway.cycle.profile import Profile
 
 
-def decide(profile: Profile, pod: Pod) -> Decision:
-    """Where should the pod go now?"""
+def decide(profile: Profile, pod: Pod, among: NDArray[np.bool_] | None = None, makes_room: bool = True) -> Decision:
+    """Where should the pod go now?
+
+    `among` (num_rows,) are the only rows that are looked at, and that messages count; plugins see all nodes. Without
+    `makes_room` the post-filters are not asked.
+    """
     cluster = profile.cluster
     pod_class = profile.classify(pod)
-    if not cluster.nodes.row_of:
+    if not cluster.nodes.row_of or (among is not None and not among.any()):
         return Decision(pod, pod_class, Outcome.UNSCHEDULABLE)
     takes_all = profile.sampler.takes_all
     answers = profile.answers(pod_class, lazily=not takes_all)
-    if (failed := _fail_again(profile, pod, answers)) is not None:
+    if among is None and makes_room and (failed := _fail_again(profile, pod, answers)) is not None:
         return failed
     if answers.pre_filter_refusal is not None:
         answers.catch_up()
-        return refuse(profile, pod, answers, {})
-    if pod.status.nominated_node_name:
-        row = cluster.nodes.row_of.get(pod.status.nominated_node_name, -1)
-        if row >= 0 and fits_on(profile, pod, row) and _extenders_take(profile, pod, row):
-            return _decided(profile, pod, pod_class, row, Decision(pod, pod_class, Outcome.SCHEDULED, via="nominated"))
+        return refuse(profile, pod, answers, {}, among=among, makes_room=makes_room)
+    if pod.status.nominated_node_name and (row := _promised_row(profile, pod, among)) is not None:
+        return _decided(profile, pod, pod_class, row, Decision(pod, pod_class, Outcome.SCHEDULED, via="nominated"))
     crowded = nominated_rows(profile, pod)
     refusals: Refusals = {}
-    is_plain = not (crowded or answers.wide_filters or answers.restriction)
+    is_plain = not (crowded or answers.wide_filters or answers.restriction) and among is None
     if is_plain and takes_all:
         mask = answers.mask
     elif is_plain and (sampled := profile.sampler.first_enough(answers)) is not None:
         mask = sampled
     else:
         answers.catch_up()
+        if among is not None:
+            crowded = [row for row in crowded if among[row]]
         mask, refusals = feasible_mask(profile, pod, answers, crowded)
+        if among is not None:
+            mask &= among
         if not takes_all:
-            looked_at = len(answers.restriction[0]) if answers.restriction else cluster.nodes.num_alive
-            mask = profile.sampler.reduce(mask, looked_at)
-    if failures := _failures(profile, pod, answers, refusals):
+            mask = profile.sampler.reduce(mask, _num_looked_at(profile, answers, among), among)
+    if failures := _failures(profile, pod, answers, refusals, among):
         return _broken_off(pod, answers, failures)
     verdict = None
     if profile.extenders:
         verdict = ask_filters(profile.extenders, cluster, pod, mask[: cluster.nodes.num_rows])
         mask = verdict.mask
-    return _choose(profile, pod, answers, mask, refusals, verdict)
+    num_feasible = int(np.count_nonzero(mask))
+    if num_feasible == 0:
+        return refuse(profile, pod, answers, refusals, verdict, among, makes_room)
+    return _choose(profile, pod, answers, mask, num_feasible)
 
 
-def _failures(profile: Profile, pod: Pod, answers: Answers, refusals: Refusals) -> list[str]:
+def _promised_row(profile: Profile, pod: Pod, among: NDArray[np.bool_] | None) -> int | None:
+    """The pod's nominated node, if it may go there now."""
+    row = profile.cluster.nodes.row_of.get(pod.status.nominated_node_name, -1)
+    if row < 0 or (among is not None and not among[row]):
+        return None
+    return row if fits_on(profile, pod, row) and _extenders_take(profile, pod, row) else None
+
+
+def _num_looked_at(profile: Profile, answers: Answers, among: NDArray[np.bool_] | None) -> int:
+    """How many nodes could be scanned."""
+    if among is None:
+        return len(answers.restriction[0]) if answers.restriction else profile.cluster.nodes.num_alive
+    return int(np.count_nonzero(among & restricted_rows(profile, answers) if answers.restriction else among))
+
+
+def _failures(
+    profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, among: NDArray[np.bool_] | None
+) -> list[str]:
     """What filters could not judge: one such node fails the attempt, as errors do in findNodesThatPassFilters."""
     may_fail = any(part.plugin.may_fail(part.state) for part in answers.fallible)
     if not may_fail and all(refusal.code is not Code.ERROR for _, refusal in refusals.values()):
         return []
-    return diagnose(profile, pod, answers, refusals).failures
+    return diagnose(profile, pod, answers, refusals, among).failures
 
 
 def _broken_off(pod: Pod, answers: Answers, failures: list[str]) -> Decision:
@@ -91,19 +116,9 @@ def _extenders_take(profile: Profile, pod: Pod, row: int) -> bool:
         return False
 
 
-def _choose(
-    profile: Profile,
-    pod: Pod,
-    answers: Answers,
-    mask: NDArray[np.bool_],
-    refusals: Refusals,
-    verdict: ExtenderVerdict | None,
-) -> Decision:
-    """Score the feasible rows and take the best."""
+def _choose(profile: Profile, pod: Pod, answers: Answers, mask: NDArray[np.bool_], num_feasible: int) -> Decision:
+    """Score the feasible rows, of which there is at least one, and take the best."""
     pod_class = answers.pod_class
-    num_feasible = int(np.count_nonzero(mask))
-    if num_feasible == 0:
-        return refuse(profile, pod, answers, refusals, verdict)
     decision = Decision(pod, pod_class, Outcome.SCHEDULED, num_feasible=num_feasible)
     if num_feasible == 1:
         decision.via = "single"
@@ -139,14 +154,20 @@ def _decided(profile: Profile, pod: Pod, pod_class: PodClass, row: int, decision
 
 
 def refuse(
-    profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, verdict: ExtenderVerdict | None = None
+    profile: Profile,
+    pod: Pod,
+    answers: Answers,
+    refusals: Refusals,
+    verdict: ExtenderVerdict | None = None,
+    among: NDArray[np.bool_] | None = None,
+    makes_room: bool = True,
 ) -> Decision:
     """No node fits: find out why, then let the post-filters try to make room."""
     if not profile.diagnoses:
         return Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, is_diagnosed=False)
-    decision = _refuse_anew(profile, pod, answers, refusals, verdict)
+    decision = _refuse_anew(profile, pod, answers, refusals, verdict, among, makes_room)
     made_room = decision.preemption is not None and decision.preemption.chosen is not None
-    moment = _moment(profile, pod)
+    moment = _moment(profile, pod) if among is None and makes_room else None
     answers.last_failure = None
     if moment is not None and decision.diagnosis is not None and decision.outcome is Outcome.UNSCHEDULABLE:
         blamed = decision.unschedulable_plugins
@@ -178,17 +199,25 @@ def _moment(profile: Profile, pod: Pod) -> tuple[int, ...] | None:
     cluster = profile.cluster
     if not profile.remembers_failures or len(cluster.nominations) or pod.status.nominated_node_name:
         return None
+    if profile.asks_groups and cluster.groups.of(pod.metadata.uid) is not None:
+        return None  # whether it may make room is its group's affair
     return (cluster.node_journal.end, cluster.pod_journal.end, *cluster.versions.now)
 
 
 def _refuse_anew(
-    profile: Profile, pod: Pod, answers: Answers, refusals: Refusals, verdict: ExtenderVerdict | None
+    profile: Profile,
+    pod: Pod,
+    answers: Answers,
+    refusals: Refusals,
+    verdict: ExtenderVerdict | None,
+    among: NDArray[np.bool_] | None,
+    makes_room: bool,
 ) -> Decision:
     if answers.pre_filter_refusal is not None and answers.pre_filter_refusal[1].code is Code.ERROR:
         plugin, refusal = answers.pre_filter_refusal
         words = f'running PreFilter plugin "{plugin}": {", ".join(refusal.reasons)}'
         return Decision(pod, answers.pod_class, Outcome.ERROR, error=words)
-    diagnosis = diagnose(profile, pod, answers, refusals)
+    diagnosis = diagnose(profile, pod, answers, refusals, among)
     if failures := diagnosis.failures:
         return _broken_off(pod, answers, failures)
     if verdict is not None:
@@ -197,6 +226,6 @@ def _refuse_anew(
     decision.unschedulable_plugins = diagnosis.unschedulable_plugins
     if verdict is not None and verdict.refused_any:
         decision.unschedulable_plugins |= {EXTENDER}
-    if profile.post_filters:
+    if profile.post_filters and makes_room:
         decision.preemption = FailedAttempt(profile, pod, answers, diagnosis).post_filter()
     return decision

@@ -25,6 +25,7 @@ from fairway.cycle.feasibility import refusal_with_nominated, rivals
 from fairway.cycle.imagined import first_refusal, fits, imagined
 from fairway.model import Pod
 from fairway.model.disruption import PREEMPTED, disruption_reason
+from fairway.model.group import GroupSpec
 from fairway.plugin import Candidate, Code, PostFilterResult, Refusal
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ NO_VICTIMS = Refusal(("No preemption victims found for incoming pod",), Code.UNR
 NO_CANDIDATE = Refusal(("no candidate node for preemption",))
 NEVER = Refusal(("not eligible due to preemptionPolicy=Never.",))
 TERMINATING = Refusal(("not eligible due to a terminating pod on the nominated node.",))
+NO_GROUP = Refusal(("pod group for pod not found",))
+PLACED_AS_GROUP = Refusal(("not eligible due to placement-based pod group scheduling limitation",))
+LEFT_TO_GROUP = Refusal(("not eligible due to workload aware preemption enabled",))
 PRIORITY_SHIFT = 2**31
 """Added to every priority before summing, so that more victims never look cheaper than fewer."""
 
@@ -64,7 +68,7 @@ def evaluate(
     profile: Profile, pod: Pod, answers: Answers, diagnosis: Diagnosis, percentage: int, absolute: int
 ) -> Evaluation:
     """Is there a node on which preemption would help, and which is best?"""
-    refusal = _ineligible(profile, pod, diagnosis)
+    refusal = _bound_to_group(profile, pod) or _ineligible(profile, pod, diagnosis)
     if refusal is not None:
         return Evaluation(PostFilterResult(refusal))
     potential = _potential_rows(profile, diagnosis)
@@ -101,6 +105,24 @@ def evaluate(
 def random_offset(profile: Profile, num_potential: int) -> int:
     """Where the dry run begins: anywhere, so that not the same nodes are always cleared first."""
     return profile.random.randrange(num_potential)
+
+
+def _bound_to_group(profile: Profile, pod: Pod) -> Refusal | None:
+    """Some members of groups make no room by themselves: kube-scheduler 1.36's default_preemption.go, PostFilter."""
+    gangs = profile.gangs
+    if gangs is None or gangs.mode != "kube":
+        return None
+    groups = profile.cluster.groups
+    group = groups.of(pod.metadata.uid)
+    if group is None:
+        return None
+    if gangs.topology:
+        spec = groups.spec_of(group)
+        if not isinstance(spec, GroupSpec):
+            return NO_GROUP
+        if spec.has_constraints or spec.topology is not None:
+            return PLACED_AS_GROUP
+    return LEFT_TO_GROUP if gangs.workload_preemption else None
 
 
 def _ineligible(profile: Profile, pod: Pod, diagnosis: Diagnosis) -> Refusal | None:

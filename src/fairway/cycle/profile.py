@@ -13,11 +13,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairway.cluster import Aspect, Cluster, PodClass
 from fairway.cluster.datasets.data_step import DataStep
 from fairway.cluster.pod_class import Extra
 from fairway.config.config_file import Sampling
 from fairway.config.configuration import ProfileConfig
+from fairway.config.gangs import Gangs
 from fairway.cycle import feasibility, inspection, pod_cycle
 from fairway.cycle.answer_cache import AnswerCache
 from fairway.cycle.answers import Answers
@@ -28,6 +32,7 @@ from fairway.cycle.pre_bind import PreBind
 from fairway.cycle.sampling import Sampler, TieBreak, TieBreaker
 from fairway.cycle.timing import PluginTimer, timed
 from fairway.model import Pod
+from fairway.model.group import GroupReading
 from fairway.plugin import Action, ClusterEvent, Code, Hint, Notice, Plugin, Refusal, Resource, overrides
 
 logger = logging.getLogger(__name__)
@@ -97,6 +102,9 @@ class Profile:
         self.reserves = [p for p in reserves if overrides(p, "reserve") or overrides(p, "unreserve")]
         self.permits = at("permit")
         self.pre_binds = at("preBind")
+        self.placement_scores = [(plugin, config.placement_weights[plugin.name]) for plugin in at("placementScore")]
+        self.makes_placements = bool(points.get("placementGenerate"))
+        self.gangs = _follow_groups(cluster, config.gangs)
         sorters = at("queueSort")
         self.queue_sort = sorters[0] if sorters else Plugin(cluster)
         used = [*self.pre_enqueues, *self.pre_filters, *self.filters, *self.post_filters, *self.scores]
@@ -120,6 +128,11 @@ class Profile:
         self._caching = caching
         self.diagnoses = diagnoses
         self._answers = AnswerCache(self.plugins)
+
+    @property
+    def asks_groups(self) -> bool:
+        """Does it depend on a pod's group whether preemption is tried for the pod?"""
+        return self.gangs is not None and bool(self.gangs.topology or self.gangs.workload_preemption)
 
     def plugin(self, name: str) -> Plugin:
         """The plugin of that name; KeyError if the profile does not have it."""
@@ -175,10 +188,10 @@ class Profile:
                 return plugin.name, refusal
         return None
 
-    def decide(self, pod: Pod) -> Decision:
-        """Where should the pod go now? Changes nothing; see `pod_cycle`."""
+    def decide(self, pod: Pod, among: NDArray[np.bool_] | None = None, makes_room: bool = True) -> Decision:
+        """Where should the pod go now? Changes nothing; see `pod_cycle`, also for how it can be confined."""
         try:
-            return pod_cycle.decide(self, pod)
+            return pod_cycle.decide(self, pod, among, makes_room)
         except PluginError as error:
             self._answers.clear()  # whatever was half worked out
             return Decision(pod, self.cluster.classify(pod), Outcome.ERROR, error=str(error))
@@ -235,14 +248,15 @@ class Profile:
         if not self.permits:
             return None
         waits: dict[str, float] = {}
+        reasons: tuple[str, ...] = ()
         for plugin in self.permits:
             answer = _answer(plugin.permit, pod, pod_class, row)
             if isinstance(answer, Refusal):
                 self.release(pod, pod_class, row)
                 return Stop("Permit", plugin.name, answer)
             if answer is not None:
-                waits[plugin.name] = answer.timeout_seconds
-        return Hold(waits) if waits else None
+                waits[plugin.name], reasons = answer.timeout_seconds, answer.reasons
+        return Hold(waits, reasons) if waits else None
 
     def pre_bind(self, decision: Decision) -> Stop | tuple[PreBind, ...]:
         """What has to be done before the pod is bound, in this order. A refusal undoes the reservation."""
@@ -263,6 +277,13 @@ class Profile:
             if isinstance(broken := _answer(plugin.unreserve, pod, pod_class, row), Refusal):
                 logger.error("%s", ", ".join(broken.reasons))  # the others still give back what they took
         self.cluster.forget(pod.metadata.uid)
+
+
+def _follow_groups(cluster: Cluster, gangs: Gangs | None) -> Gangs | None:
+    """Have the cluster keep books of pods that belong together, if the profile looks at them so."""
+    if gangs is not None:
+        cluster.follow_groups(GroupReading((gangs.prefix,) if gangs.prefix else ()))
+    return gangs
 
 
 def _answer(ask: Callable[..., T], *about: Any) -> T | Refusal:

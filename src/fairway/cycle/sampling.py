@@ -74,18 +74,36 @@ class Sampler:
         answers.catch_up(scanned)
         return self._cut(answers.mask, scanned, enough)
 
-    def reduce(self, mask: NDArray[np.bool_], num_looked_at: int) -> NDArray[np.bool_]:
-        """The feasible rows that are scored, of `num_looked_at` nodes that could be scanned."""
+    def reduce(
+        self, mask: NDArray[np.bool_], num_looked_at: int, among: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.bool_]:
+        """The feasible rows that are scored, of `num_looked_at` nodes that could be scanned (all, or these rows)."""
         if self.strategy == "all":
             return mask
         if self.strategy == "two-choices":
             return self._draw_two(mask)
         enough = num_feasible_to_find(num_looked_at, self._percentage) if self._scores else 1
+        if among is not None:
+            return self._reduce_among(mask, enough, among)
         for length in (2 * enough, len(mask)):  # as a rule the first stretch has enough
             chosen = self._cut(mask, self._stretch(length), enough)
             if chosen is not None:
                 return chosen
         return mask  # all were scanned
+
+    def _reduce_among(self, mask: NDArray[np.bool_], enough: int, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The same where only some rows are scanned: the list that the scan goes round is theirs."""
+        order = self._scan_order()
+        order = order[among[order]]
+        self._start %= len(order)
+        scanned = np.roll(order, -self._start)
+        hits = mask.take(scanned).nonzero()[0]
+        if len(hits) <= enough:
+            return mask
+        self._start = (self._start + int(hits[enough])) % len(order)
+        chosen = np.zeros_like(mask)
+        chosen[scanned.take(hits[:enough])] = True
+        return chosen
 
     def _stretch(self, length: int) -> NDArray[np.intp]:
         """So many rows (but none twice) in the order of the scan, from where the last one ended."""
@@ -110,6 +128,10 @@ class Sampler:
         chosen = np.zeros_like(mask)
         chosen[rows[self._random.sample(range(len(rows)), 2)]] = True
         return chosen
+
+    def listed_rows(self) -> list[int]:
+        """All nodes in the order in which kube-scheduler lists them."""
+        return [int(row) for row in self._scan_order()]
 
     def _scan_order(self) -> NDArray[np.intp]:
         """Nodes one zone at a time in turn, as kube-scheduler's node tree lists them."""
@@ -144,6 +166,11 @@ class TieBreaker:
         self._cluster = cluster
         self._rule = rule
         self._random = generator
+
+    @property
+    def is_by_name(self) -> bool:
+        """Does the first by name win, rather than any?"""
+        return self._rule == "first"
 
     def choose(self, rows: NDArray[np.intp]) -> int:
         """One of the rows, which ascend: the first by name, the first of all, or any."""

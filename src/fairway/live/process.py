@@ -22,6 +22,7 @@ import msgspec
 from fairway.config import Configuration
 from fairway.config.configuration import decode_configuration, load_configuration
 from fairway.config.document import configuration_document
+from fairway.config.feature_gates import gangs_of
 from fairway.config.plugin_folders import FOLDERS
 from fairway.exit_codes import USAGE
 from fairway.live.api.certificates import serving_context
@@ -66,6 +67,7 @@ class RunOptions:
 
     config: str | None = None
     scheduler_name: str | None = None
+    feature_gates: str = ""  # kube-scheduler's: for profiles that do not say how they treat groups of pods
     kubeconfig: str | None = None
     context: str | None = None
     master: str | None = None
@@ -101,19 +103,20 @@ class OpenToAll(LiveProblem):
 
 
 def read_configuration(options: RunOptions) -> Configuration:
-    """The configuration in force; raises `ConfigError`."""
+    """The configuration in force; raises `ConfigError` and `FeatureGatesError`."""
     if options.trust_loopback and options.bind_address not in LOOPBACK:
         raise OpenToAll(options.bind_address)
+    gangs = gangs_of(options.feature_gates)
     if options.config is not None:
         FOLDERS.offer(options.config)
-        return load_configuration(options.config, REGISTRY)
+        return load_configuration(options.config, REGISTRY, gangs)
     tree: dict[str, Any] = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     if options.scheduler_name is not None:
         tree["profiles"] = [{"schedulerName": options.scheduler_name}]
         if options.scheduler_name != DEFAULT_SCHEDULER:
             # A lease of its own: with kube-scheduler's it would wait for that one to go away.
             tree["leaderElection"] = {"resourceName": options.scheduler_name}
-    return decode_configuration(tree, "--scheduler-name", REGISTRY)
+    return decode_configuration(tree, "--scheduler-name", REGISTRY, gangs)
 
 
 async def open_connection(options: RunOptions, configuration: Configuration, clock: Clock, suffix: str) -> Connection:

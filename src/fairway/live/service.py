@@ -17,6 +17,7 @@ from fairway.cluster import Cluster, Event
 from fairway.config import Configuration
 from fairway.cycle import Decision, Outcome
 from fairway.cycle.extender import Extender
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
 from fairway.live.cache_check import CacheCheck
@@ -205,7 +206,9 @@ class LiveScheduler:
             if decision is None:
                 return False
             now = monotonic()
-            self._tell_decision(decision, now - begun)
+            members = decision.members if isinstance(decision, GroupDecision) else [decision]
+            for member in members:
+                self._tell_decision(member, (now - begun) / len(members))
             begun = now
             if self.world.backlog >= self._settings.max_backlog:
                 break

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from fairway.cluster import Event, Verb
 from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.cycle import Decision
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.cycle.pre_bind import PreBind
 from fairway.live.api.clock import Clock
 from fairway.model import Pod
@@ -95,6 +96,9 @@ class ShadowWorld:
 
     def tell(self, pod: Pod, notice: Notice) -> None:
         """Events are for the scheduler that decides."""
+
+    def report_group(self, decision: GroupDecision) -> None:
+        """Its members were reported one by one."""
 
     # -- what really happens -------------------------------------------------------------------------------------------
 

@@ -37,6 +37,8 @@ from fairway.plugin.verdicts import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fairway.cluster.groups import GroupBook
+
 __all__ = ["Plugin", "overrides"]
 
 
@@ -201,6 +203,14 @@ class Plugin:
     def data_steps(self, pod: PodClass, row: int) -> Sequence[DataStep]:
         """For records, where the plugin knows of datasets: how near that row is to each one that the pod uses."""
         return ()
+
+    def placement_score(self, group: GroupBook, nodes: Nodes, pods: Sequence[PodClass]) -> int:
+        """How good `nodes` are as the place of a whole group, if these of its members went there.
+
+        From 0 to 100 once set against the best place, where `normalize` is "default". Asked only about groups whose
+        members have to be near each other, and of places where enough of them have room.
+        """
+        return 0
 
     # -- after the choice ----------------------------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ EXTENSION_POINTS: Final = (
     ExtensionPoint("bind"),
     ExtensionPoint("postBind"),
     ExtensionPoint("placementGenerate"),
-    ExtensionPoint("placementScore"),
+    ExtensionPoint("placementScore", ("placement_score",), {"placement_score": "PlacementScore"}),
 )
 
 POINT_METHODS: Final = tuple(method for point in EXTENSION_POINTS for method in point.methods)

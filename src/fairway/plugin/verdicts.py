@@ -137,6 +137,7 @@ class Wait:
     """What `permit` returns to hold a decided pod back, at most so long, before it is bound."""
 
     timeout_seconds: float
+    reasons: tuple[str, ...] = ()  # what for, where somebody wants to know
 
 
 @dataclass(frozen=True, slots=True)

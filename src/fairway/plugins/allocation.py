@@ -1,4 +1,4 @@
-"""What NodeResourcesFit and NodeResourcesBalancedAllocation score: some resources, and what a pod adds to each.
+"""What NodeResourcesFit and NodeResourcesBalancedAllocation score: some resources, and what pods add to each.
 
 In: the resources named in a plugin's arguments and a pod's requests. Out: their columns in the node table, the amounts,
 and which of them count for this pod: an extended resource that the pod does not request is left out of its score.
@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster import NodeTable
+from fairway.cluster import CPU, MEMORY, Nodes, NodeTable, PodClass
 from fairway.model.meta import Int64, Value
 from fairway.model.requests import is_scalar_resource
 
@@ -62,3 +62,26 @@ def shares_of(table: NodeTable, resources: Sequence[ResourceSpec], requests: Map
         all(counted),
         names == ["cpu", "memory"],
     )
+
+
+def taken_together(resources: Sequence[ResourceSpec], nodes: Nodes, pods: Sequence[PodClass]) -> int:
+    """From 0 to 100, how much of these nodes would be taken if they were one, with these pods on them.
+
+    A resource that a node does not have is not counted there, nor is an extended one that none of the pods requests
+    (`scorePlacement` in plugins/noderesources/resource_allocation.go, 1.36).
+    """
+    table, rows = nodes.table, nodes.numbers
+    total = weights = 0
+    for each in resources:
+        requested = sum(pod.scoring.get(each.name, 0) for pod in pods)
+        column = table.resource_column(each.name)
+        if not requested and is_scalar_resource(each.name):
+            continue
+        capacity = table.allocatable[rows, column]
+        taken = table.nonzero[rows, column] if column in (CPU, MEMORY) else table.requested[rows, column]
+        requested += int(taken[capacity != 0].sum())
+        room = int(capacity.sum())
+        if room:
+            total += min(requested, room) * 100 // room * each.weight
+            weights += each.weight
+    return total // weights if weights else 0

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import CPU, MEMORY, PODS, NodeTable
+from fairway.cluster.groups import GroupBook
 from fairway.model import Node, Pod
 from fairway.model.requests import pod_requests
 from fairway.plugin import (
@@ -32,7 +33,7 @@ from fairway.plugin import (
     Resource,
     Shortage,
 )
-from fairway.plugins.allocation import Shares, shares_of
+from fairway.plugins.allocation import Shares, shares_of, taken_together
 from fairway.plugins.node_resources_fit_args import NodeResourcesFitArgs, ScoringStrategy
 from fairway.plugins.unprepared import Unprepared
 
@@ -206,6 +207,10 @@ class NodeResourcesFit(Plugin):
             along = y0 + np.sign(rise) * (np.abs(rise) // (x1 - x0))  # truncates toward zero
             scores = np.where(utilisation <= x1, along, scores)
         return np.where(utilisation <= points[0][0], points[0][1], scores)
+
+    def placement_score(self, group: GroupBook, nodes: Nodes, pods: Sequence[PodClass]) -> int:
+        """How full the nodes would be as one big node: MostAllocated, whatever the strategy for single nodes is."""
+        return taken_together(self._strategy.resources, nodes, pods)
 
     # -- events ------------------------------------------------------------------------------------------------------
 

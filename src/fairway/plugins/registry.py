@@ -19,6 +19,7 @@ from fairway.plugins.dot_product import DotProduct
 from fairway.plugins.dynamic_resources import DynamicResources
 from fairway.plugins.exclusive_node import ExclusiveNode
 from fairway.plugins.fgd import FGD
+from fairway.plugins.gang_scheduling import GangScheduling
 from fairway.plugins.gpu_clustering import GpuClustering
 from fairway.plugins.gpu_packing import GpuPacking
 from fairway.plugins.gpu_share import GpuShare
@@ -33,6 +34,7 @@ from fairway.plugins.node_resources_balanced_allocation import NodeResourcesBala
 from fairway.plugins.node_resources_fit import NodeResourcesFit
 from fairway.plugins.node_unschedulable import NodeUnschedulable
 from fairway.plugins.node_volume_limits import NodeVolumeLimits
+from fairway.plugins.pod_group_pods_count import PodGroupPodsCount
 from fairway.plugins.pod_topology_spread import PodTopologySpread
 from fairway.plugins.priority_sort import PrioritySort
 from fairway.plugins.pwr import PWR
@@ -40,6 +42,7 @@ from fairway.plugins.random_policy import Random
 from fairway.plugins.random_score import RandomScore
 from fairway.plugins.scheduling_gates import SchedulingGates
 from fairway.plugins.taint_toleration import TaintToleration
+from fairway.plugins.topology_placement_generator import TopologyPlacementGenerator
 from fairway.plugins.volume_binding import VolumeBinding
 from fairway.plugins.volume_restrictions import VolumeRestrictions
 from fairway.plugins.volume_zone import VolumeZone
@@ -67,6 +70,9 @@ PLUGINS: Final[Mapping[str, type[Plugin]]] = {
         ImageLocality,
         DefaultBinder,
         NodeDeclaredFeatures,
+        GangScheduling,
+        TopologyPlacementGenerator,
+        PodGroupPodsCount,
         RandomScore,
         GpuShare,
         FGD,

@@ -101,4 +101,5 @@ class Backoff:
         return min((self.expiration(head) + WINDOW_SECONDS for head in heads if head is not None), default=None)
 
     def _heap(self, queued: QueuedPod) -> PodHeap:
-        return self._refused if queued.unschedulable_plugins or queued.pending_plugins else self._broken
+        is_refused = (queued.unschedulable_plugins or queued.pending_plugins) and not queued.rests
+        return self._refused if is_refused else self._broken

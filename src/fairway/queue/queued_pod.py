@@ -54,6 +54,7 @@ class QueuedPod(msgspec.Struct, eq=False, kw_only=True, gc=False):
     flush_timestamp: float = -math.inf  # when that was
 
     told: frozenset[Notice] = frozenset()  # what plugins had to say about it, and people know
+    rests: bool = False  # it sits its backoff out, though nothing else be ready
     latest: Pod | None = None  # the newest version that arrived while it is in flight
     is_deleted: bool = False  # it was deleted, or bound by somebody else, while it is in flight
     ticket: int = 0  # which entry of a `PodHeap` is its own; 0: none

@@ -192,9 +192,13 @@ class SchedulingQueue:
         unschedulable_plugins: Iterable[str] = (),
         pending_plugins: Iterable[str] = (),
         error: bool = False,
+        rests: bool = False,
     ) -> Place | None:
         """The attempt failed: these plugins refused the pod or, if there are none or on `error`, something broke.
 
+        With `rests` it comes again after its backoff, and not before: members of groups wait for each other, of which
+        no event tells (`determineSchedulingHintForInFlightPod` in kube-scheduler 1.36, which then tries them again and
+        again while nothing else is ready; a clock that stands still meanwhile would never get on).
         Returns where the pod is now; None if it was deleted meanwhile. After `done` (when binding fails) this takes the
         pod back as well, but then the caller has to know that it still exists.
         """
@@ -211,9 +215,10 @@ class SchedulingQueue:
         refused = frozenset() if error else frozenset(unschedulable_plugins)
         waits = frozenset() if error else frozenset(pending_plugins)
         queued.note_failure(refused, waits, now, next(self._sequence))
+        queued.rests = rests
         strategy = Strategy.AFTER_BACKOFF
         if known is not None:
-            if refused or waits:
+            if (refused or waits) and not rests:
                 strategy = self._wakeups.in_flight(queued)
             self._in_flight.finish(uid)
         self._pods[uid] = queued

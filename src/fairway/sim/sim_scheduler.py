@@ -16,11 +16,14 @@ from fairway.cluster import Event
 from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.config import Configuration
 from fairway.cycle import Decision, Outcome, PluginTimes, Profile
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.cycle.pre_bind import PreBind
 from fairway.model import Pod
 from fairway.model.device_need import binding_annotations
 from fairway.model.disruption import PREEMPTED
+from fairway.model.group import Spelling
 from fairway.model.meta import EPOCH
+from fairway.model.pod_group import with_group_condition
 from fairway.plugin import Notice, Write
 from fairway.queue import Place, QueuedPod
 from fairway.record import Recorder, RecordOptions, Scored, best_nodes
@@ -136,11 +139,18 @@ class SimScheduler:
                 self._busy_until = now + self._settings.decision_latency
                 if self._is_timed:
                     ended = self._clock() if self._asked_at is None else self._asked_at
-                    taken = ended - begun - self._away
-                    self._recorder.decided(now, self.name, decision.attempt, decision, taken, self._best)
+                    self._record(now, decision, ended - begun - self._away)
                 if self._times is not None:
                     self._recorder.plugin_times(self.now(), self.name, self._times.take())
         self._wake()
+
+    def _record(self, now: float, decision: Decision | GroupDecision, taken: float) -> None:
+        """Tell the recorder of the attempt; of a group's, of every member, with its part of the time."""
+        if not isinstance(decision, GroupDecision):
+            self._recorder.decided(now, self.name, decision.attempt, decision, taken, self._best)
+            return
+        for member in decision.members:
+            self._recorder.decided(now, self.name, member.attempt, member, taken / len(decision.members), ())
 
     def _look(self, profile: Profile, decision: Decision) -> None:
         """For the recording: the scheduler itself need not know what every plugin says about every node."""
@@ -229,15 +239,26 @@ class SimScheduler:
         if decision.error:
             self.num_errors += 1
             self.first_error = self.first_error or f"{decision.pod.key}: {decision.error}"
-        if decision.outcome is Outcome.SCHEDULED or preemption is None:
+        if isinstance(decision.promise, str):  # a member of a group
+            self._nominate(decision.pod, decision.promise)
+        elif preemption is not None and (preemption.nominated_node or preemption.clear_nomination):
+            self._nominate(decision.pod, preemption.nominated_node)
+
+    def _nominate(self, pod: Pod, node: str) -> None:
+        current = self._api.pod(pod.metadata.uid)
+        if current is None or current.spec.node_name or current.status.nominated_node_name == node:
             return
-        current = self._api.pod(decision.pod.metadata.uid)
-        if current is None or current.spec.node_name:
-            return
-        wanted = preemption.nominated_node
-        if wanted != current.status.nominated_node_name and (wanted or preemption.clear_nomination):
-            status = msgspec.structs.replace(current.status, nominated_node_name=wanted)
-            self._api.update(msgspec.structs.replace(current, status=status))
+        status = msgspec.structs.replace(current.status, nominated_node_name=node)
+        self._api.update(msgspec.structs.replace(current, status=status))
+
+    def report_group(self, decision: GroupDecision) -> None:
+        """Say in the group's object, if it is one of Kubernetes' own, whether its pods got their nodes."""
+        job = decision.job
+        group = self._api.find("PodGroup", job.namespace, job.name) if job.spelling is Spelling.KUBE else None
+        if group is not None:
+            told = with_group_condition(group, *decision.condition, self._api.calendar())
+            if told is not None:
+                self._api.update(told)
 
     def tell(self, pod: Pod, notice: Notice) -> None:
         """For the recording."""

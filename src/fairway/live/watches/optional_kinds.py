@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fairway.config import Configuration
 from fairway.live.watches.watched_kinds import WatchedKind
-from fairway.model import ApiObject, Dataset, DatasetInternal
+from fairway.model import ApiObject, CoschedulingPodGroup, Dataset, DatasetInternal, PodGroup, VolcanoPodGroup
 from fairway.model.dataset import DATA_GROUPS
 
 __all__ = ["OPTIONAL", "RECORDED", "OptionalKind", "optional_kinds"]
@@ -33,10 +33,16 @@ class OptionalKind(NamedTuple):
 
 
 DATA_READERS = frozenset(("DataLocality",))
-OPTIONAL: tuple[OptionalKind, ...] = tuple(
-    OptionalKind(kind, f"{group}/v1alpha1", plural, DATA_READERS)
-    for group in DATA_GROUPS
-    for kind, plural in ((Dataset, "datasets"), (DatasetInternal, "datasetsinternal"))
+GROUP_READERS = frozenset(("GangScheduling",))
+OPTIONAL: tuple[OptionalKind, ...] = (
+    *(
+        OptionalKind(kind, f"{group}/v1alpha1", plural, DATA_READERS)
+        for group in DATA_GROUPS
+        for kind, plural in ((Dataset, "datasets"), (DatasetInternal, "datasetsinternal"))
+    ),
+    OptionalKind(PodGroup, "scheduling.k8s.io/v1alpha2", "podgroups", GROUP_READERS),
+    OptionalKind(CoschedulingPodGroup, "scheduling.x-k8s.io/v1alpha1", "podgroups", GROUP_READERS),
+    OptionalKind(VolcanoPodGroup, "scheduling.volcano.sh/v1beta1", "podgroups", GROUP_READERS),
 )
 
 RECORDED = tuple(optional._replace(is_required=False) for optional in OPTIONAL)

@@ -27,7 +27,15 @@ from fairway.model import (
     VolumeAttachment,
 )
 
-__all__ = ["PODS", "UNFINISHED", "WATCHED", "WATCHED_TO_THE_END", "WatchedKind", "object_key", "pod_path"]
+__all__ = [
+    "PODS",
+    "UNFINISHED",
+    "WATCHED",
+    "WATCHED_TO_THE_END",
+    "WatchedKind",
+    "object_key",
+    "pod_path",
+]
 
 UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
 """Pods that hold, or may come to hold, resources; one that finishes is reported as deleted."""

@@ -8,6 +8,7 @@ Nothing here waits: requests are handed to workers, which `run` keeps going. `se
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from fairway.cluster import Event, Verb
 from fairway.cluster.held_pods import HeldPod, Settled
 from fairway.cycle import Decision, Outcome
 from fairway.cycle.extender import Extender
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.cycle.pre_bind import PreBind
 from fairway.live.api.api_server import ApiServer
 from fairway.live.api.clock import Clock
@@ -31,7 +33,9 @@ from fairway.live.world.node_guard import NodeGuard, guard_of
 from fairway.live.world.pod_reader import PodReader
 from fairway.live.world.pre_bind import PodPreparations
 from fairway.live.world.writing import Writer
-from fairway.model import Pod
+from fairway.model import Pod, PodGroup, to_builtins
+from fairway.model.pod_group import with_group_condition
+from fairway.model.writes import patch_of
 from fairway.plugin import Notice, Write
 from fairway.plugins.volume_binding import VolumeBinding
 from fairway.queue import Place, QueuedPod
@@ -182,12 +186,19 @@ class LiveWorld:
         if pod.is_terminating:
             return
         is_error = decision.outcome is Outcome.ERROR
-        nominated: str | None = None
-        if preemption is not None and preemption.chosen is not None:
-            nominated = preemption.nominated_node
-        elif preemption is None or preemption.clear_nomination or is_error:
-            nominated = ""
-        self.statuses.write(pod, WantedStatus("SchedulerError" if is_error else "Unschedulable", message, nominated))
+        reason = "SchedulerError" if is_error else "Unschedulable"
+        self.statuses.write(pod, WantedStatus(reason, message, decision.nomination))
+
+    def report_group(self, decision: GroupDecision) -> None:
+        """Say in the group's object, if it is one of Kubernetes' own, whether its pods got their nodes."""
+        group = self._scheduler_here().cluster.groups.object_of(decision.job)
+        if not isinstance(group, PodGroup) or not self.may_write():
+            return
+        now = dt.datetime.fromtimestamp(int(self.now()), dt.UTC)
+        told = with_group_condition(group, *decision.condition, now)
+        if told is not None:
+            changes = {"status": {"conditions": to_builtins(told.status.conditions)}}
+            self.writer.submit((patch_of(group, changes, "status"),), decision.members[0].pod)
 
     def tell(self, pod: Pod, notice: Notice) -> None:
         """Tell people what a plugin has to say."""

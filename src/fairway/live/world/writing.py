@@ -38,7 +38,8 @@ async def send(api: ApiServer, write: Write) -> int:
             answer = await api.request("POST", path, body=msgspec.json.encode(write.manifest))
         else:
             body = msgspec.json.encode(write.document())
-            answer = await api.request("PATCH", f"{path}/{write.name}", body=body, content_type=MERGE_PATCH)
+            path = "/".join(filter(None, (path, write.name, write.subresource)))
+            answer = await api.request("PATCH", path, body=body, content_type=MERGE_PATCH)
     except LiveProblem as problem:
         raise WriteError(problem.why) from problem
     if answer.status not in (200, 201):
