@@ -8,10 +8,10 @@ nothing would come of it. Names and defaults: those of Kubernetes 1.36 (pkg/feat
 
 from __future__ import annotations
 
+import difflib
 from typing import Final
 
 from fairway.config.gangs import Gangs
-from fairway.model.field_problem import alternatives
 
 __all__ = ["FeatureGatesError", "gangs_of"]
 
@@ -58,8 +58,8 @@ def _default(name: str) -> bool:
         return True
     if name in OFF:
         return False
-    known = (*GROUP_GATES, *sorted(ON | OFF))
-    raise FeatureGatesError(f"Kubernetes 1.36 has no feature gate {name}{alternatives(name, known)}")
+    close = difflib.get_close_matches(name, (*GROUP_GATES, *sorted(ON | OFF)), 1)
+    raise FeatureGatesError(f"Kubernetes 1.36 has no gate {name}{f'; did you mean {close[0]}?' if close else ''}")
 
 
 ON_NAMES: Final = """

@@ -55,13 +55,7 @@ def decide(profile: Profile, pod: Pod, among: NDArray[np.bool_] | None = None, m
         mask = sampled
     else:
         answers.catch_up()
-        if among is not None:
-            crowded = [row for row in crowded if among[row]]
-        mask, refusals = feasible_mask(profile, pod, answers, crowded)
-        if among is not None:
-            mask &= among
-        if not takes_all:
-            mask = profile.sampler.reduce(mask, _num_looked_at(profile, answers, among), among)
+        mask, refusals = _scan(profile, pod, answers, crowded, among)
     if failures := _failures(profile, pod, answers, refusals, among):
         return _broken_off(pod, answers, failures)
     verdict = None
@@ -72,6 +66,20 @@ def decide(profile: Profile, pod: Pod, among: NDArray[np.bool_] | None = None, m
     if num_feasible == 0:
         return refuse(profile, pod, answers, refusals, verdict, among, makes_room)
     return _choose(profile, pod, answers, mask, num_feasible)
+
+
+def _scan(
+    profile: Profile, pod: Pod, answers: Answers, crowded: list[int], among: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.bool_], Refusals]:
+    """The feasible rows that are scored, and those refused only because of pods nominated to them."""
+    if among is None:
+        mask, refusals = feasible_mask(profile, pod, answers, crowded)
+    else:
+        mask, refusals = feasible_mask(profile, pod, answers, [row for row in crowded if among[row]])
+        mask &= among
+    if not profile.sampler.takes_all:
+        mask = profile.sampler.reduce(mask, _num_looked_at(profile, answers, among), among)
+    return mask, refusals
 
 
 def _promised_row(profile: Profile, pod: Pod, among: NDArray[np.bool_] | None) -> int | None:
