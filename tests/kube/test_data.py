@@ -106,6 +106,10 @@ def test_the_walk_of_datashims_example(
     assert "goes to gateway" in told
     assert "data: gateway on gateway, its own host" in told
 
+    assert main(["status", "--data", *live[2:]]) == 0
+    (row,) = [line.split() for line in capsys.readouterr().out.splitlines() if f"{namespace}/data" in line]
+    assert row[1:6] == ["ready", "0", "1", "25%", "1"]  # copies, gateways, their load, pods that use it
+
     # The gateway is filled: its zone comes next, then its region, and nothing farther while there is room.
     fill(api, namespace, "gateway")
     api.create(pod("second", namespace))

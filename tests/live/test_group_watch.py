@@ -271,6 +271,23 @@ def test_it_is_read_once_for_commands() -> None:
     play(story)
 
 
+@pytest.mark.parametrize("streams_lists", [True, False], ids=["streamed", "paged"])
+def test_thousands_are_read_with_their_groups(streams_lists: bool) -> None:
+    async def story(api: FakeApiServer) -> None:
+        api.streams_lists = streams_lists
+        for group in (OLD, NEW):
+            install(api, group)
+        for number in range(5000):
+            api.put(f"datasets.{OLD if number % 2 else NEW}", dataset(f"d{number}"))
+        async with watching(api) as stage:
+            things = [thing for thing in stage.watch.objects() if isinstance(thing, Dataset)]
+            groups = [thing.api_version.partition("/")[0] for thing in things]
+            assert (groups.count(OLD), groups.count(NEW)) == (2500, 2500)
+            assert len(stage.heard.words) == 5000
+
+    play(story)
+
+
 def test_kinds_that_nobody_reads_are_not_asked_for() -> None:
     async def story(api: FakeApiServer) -> None:
         install(api, NEW)

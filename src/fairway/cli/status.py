@@ -190,7 +190,7 @@ def _show_live(live: LiveCluster, by_node: bool, label: str | None, data: bool, 
     from fairway.cli.run import live_errors
     from fairway.explain.live_cluster import live_objects, live_status
 
-    objects = live_errors(live_objects(*live, narrate))
+    objects = live_errors(live_objects(*live, narrate, every_kind=data))
     if data:
         _show_data([one.object for one in objects], live.context or "now", {"context": live.context}, output)
         return

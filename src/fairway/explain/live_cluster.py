@@ -22,7 +22,7 @@ from fairway.explain.trial import Trial, read_configuration
 from fairway.live.api.clock import SystemClock
 from fairway.live.api.connection import Connection
 from fairway.live.watches.cluster_watch import read_objects
-from fairway.live.watches.optional_kinds import optional_kinds
+from fairway.live.watches.optional_kinds import OPTIONAL, optional_kinds
 from fairway.live.watches.watched_kinds import WATCHED, WatchedKind
 from fairway.model import Loaded, Node, Pod, PriorityClass, Source, UserError, pod_requests
 from fairway.plugins.registry import REGISTRY
@@ -39,12 +39,14 @@ async def live_objects(
     context: str | None,
     warn: Callable[[str], None] | None = None,
     config: str | None = None,
+    *,
+    every_kind: bool = False,
 ) -> list[Loaded]:
     """Everything a decision may depend on, as it is now; raises `LiveProblem`s. `warn`: as `Credentials` takes it.
 
-    `config` is the configuration of who decides: its plugins may read kinds that others do not.
+    Of kinds that a cluster may lack those are read that plugins of this configuration read, or else every kind.
     """
-    optional = () if config is None else optional_kinds(read_configuration(config))
+    optional = OPTIONAL if every_kind else () if config is None else optional_kinds(read_configuration(config))
     clock = SystemClock()
     connection = await Connection.open(kubeconfig, context, user_agent_suffix="command", clock=clock, warn=warn)
     try:

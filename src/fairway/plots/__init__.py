@@ -83,6 +83,7 @@ def reads(runs: Runs, *, axes: Axes | None = None) -> Axes:
     axes = axes or new_axes()
     shares = {name: {} if (data := run.metrics().data) is None else data.share for name, run in _named(runs).items()}
     rungs = dict.fromkeys(rung for share in shares.values() for rung in share)
+    rungs = {rung: None for rung in rungs if any(share.get(rung) for share in shares.values())}
     if not rungs:
         raise RecordError("no pod has read a dataset in these runs")
     before = np.zeros(len(shares))
