@@ -4,8 +4,11 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from fairway.model import decode_object
+from fairway.model.data_need import data_need
 from fairway.scenario.scenario import complete, decode_scenario
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
@@ -45,3 +48,20 @@ def test_a_small_day_is_measured(simulated_day: dict[str, Any], tmp_path: Path, 
     assert figures["attempts"] >= 100 - figures["waiting"]
     assert figures["cpu_seconds"] > 0
     assert (figures["run_mib"] > 0) == is_recorded
+
+
+@pytest.mark.parametrize("kind", ["jobs", "apart"])
+def test_what_data_costs_is_measured_on_pods_that_use_it(kind: str) -> None:
+    data = runpy.run_path(str(BENCHMARKS / "data.py"))
+    without, with_it, left = data["ratio"](kind, 60, 40, 1)
+    assert without > 0
+    assert with_it > 0
+    assert left == pytest.approx(with_it / without)
+    generator = np.random.default_rng(0)
+    pods = [decode_object(item) for item in data["pods"](50, kind, generator)]
+    used = [len(data_need(pod.metadata.labels, {}).names) for pod in pods]
+    assert {1, 2, 3} == set(used)
+    datasets = [
+        thing for thing in map(decode_object, data["objects"](60, generator)) if thing.kind == "DatasetInternal"
+    ]
+    assert len(datasets) == 500

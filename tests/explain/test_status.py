@@ -97,7 +97,11 @@ MISTAKES = {
     "no run": ((), 2, "of what? --run RUN"),
     "no such file": (("--run", "none.duckdb"), 1, "none.duckdb"),
     "after the end": (("--run", "{run}", "--at", "1h"), 2, "the run ended before 01:00:00"),
-    "both tables": (("--run", "{run}", "--nodes", "--by", ZONE), 2, "--nodes, --by and --plugins exclude each other"),
+    "both tables": (
+        ("--run", "{run}", "--nodes", "--by", ZONE),
+        2,
+        "--nodes, --by, --plugins and --data exclude each other",
+    ),
 }
 
 

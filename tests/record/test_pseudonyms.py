@@ -21,6 +21,7 @@ from fairway.record.writing.pseudonyms import KNOWN_DOMAINS, STAY, Pseudonyms
 from fairway.record.writing.rewriting import rewrite
 from fairway.testing import node, pod
 
+RACK = "fairway.dev/rack"
 SECRET = "q98"  # with digits that no pseudonym has
 
 WORDS_OF_KUBERNETES = {
@@ -294,3 +295,21 @@ def test_jobs_that_a_pod_names_have_the_names_that_they_have_themselves() -> Non
         "fairway.dev/connect-to": f"{train}, {namespace}/{long}",
         "fairway.dev/exclusive": "node",
     }
+
+
+def test_the_ladder_of_data_goes_by_the_labels_that_nodes_have_then() -> None:
+    names = Pseudonyms()
+    args = {"ladder": [{"key": "acme/row", "points": 80}, {"key": RACK, "points": 5}], "requireWithin": "acme/row"}
+    told = {"name": "DataLocality", "args": args}
+    plain = {"config": {"profiles": [{"pluginConfig": [told]}]}}
+    found = anonymous_scheduler(plain, names)["config"]["profiles"][0]["pluginConfig"][0]["args"]
+    labels = names.thing(
+        node("n1", labels={"acme/row": "7", RACK: "r1", "data.fairway.dev/images": "copy"})
+    ).metadata.labels
+    assert found["requireWithin"] == found["ladder"][0]["key"]
+    assert found["requireWithin"] in labels
+    assert found["ladder"] == [{"key": found["requireWithin"], "points": 80}, {"key": RACK, "points": 5}]
+    assert labels[f"data.fairway.dev/{names.name('images')}"] == "copy"
+    user = names.thing(pod("p", labels={"dataset.0.id": "images"}, annotations={"fairway.dev/data": "images,texts"}))
+    assert user.metadata.labels == {"dataset.0.id": names.name("images")}
+    assert user.metadata.annotations["fairway.dev/data"] == f"{names.name('images')},{names.name('texts')}"

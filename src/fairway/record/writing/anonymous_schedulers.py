@@ -39,9 +39,11 @@ def _renamed(value: Any, pseudonyms: Pseudonyms) -> Any:
         return value
     if isinstance(value.get("key"), str) and isinstance(value.get("operator"), str):
         return _requirement(value, pseudonyms)
+    if isinstance(value.get("key"), str) and "points" in value:  # a rung of DataLocality's ladder
+        return value | {"key": pseudonyms.label_key(value["key"])}
     renamed: dict[str, Any] = {}
     for name, part in value.items():
-        if name == "topologyKey" and isinstance(part, str):
+        if name in ("topologyKey", "requireWithin") and isinstance(part, str):
             renamed[name] = pseudonyms.label_key(part)
         elif name in ("matchLabelKeys", "mismatchLabelKeys") and isinstance(part, list):
             renamed[name] = [pseudonyms.label_key(str(key)) for key in part]
