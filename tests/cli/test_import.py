@@ -1,6 +1,9 @@
 """`fairway import`: logs of the sniffer as runs."""
 
+import csv
 import gzip
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +33,28 @@ def test_a_log_becomes_a_run_that_commands_read(folder: Folder, form: str) -> No
     for target in ("tables/", "trace.json"):
         assert folder.run("export", run, str(folder.path / target)).code == 0
     assert folder.run("why", "lab/a", "--run", run).code in (0, 1, 3)
+
+
+def test_its_occupancy_shows_like_any_other_runs(folder: Folder) -> None:
+    log, run = folder.path / "sniffer.log", str(folder.path / "run.duckdb")
+    log.write_text(LOG)
+    assert folder.run("import", str(log), run, "--pod-requests", "cpu=1,memory=1Gi").code == 0
+    at = {moment: folder.run("status", "--run", run, "--at", moment, "--nodes") for moment in ("0.5s", "2s", "3s")}
+    assert [re.search(r"n1 +Ready +(\d) of", printed.out)[1] for printed in at.values()] == ["0", "1", "0"]  # type: ignore[index]
+    assert folder.run("export", run, str(folder.path / "held.csv"), "--table", "occupancy").code == 0
+    header, row = csv.reader((folder.path / "held.csv").read_text().splitlines())
+    held = dict(zip(header, row, strict=True))
+    assert [held[name] for name in ("pod", "node", "from_seconds", "to_seconds", "reason", "cpu_milli")] == [
+        "default/a", "n1", "1.0", "3.0", "Deleted", "1000"
+    ]  # fmt: skip
+    assert folder.run("export", run, str(folder.path / "trace.json")).code == 0
+    slices = json.loads((folder.path / "trace.json").read_text())["traceEvents"]
+    assert any(one.get("ph") == "X" and one["name"] == "default/a" and one["dur"] == 2e6 for one in slices)
+    page = folder.path / "page.html"
+    printed = folder.run("compare", run, "--html", str(page))
+    assert printed.code == 0, printed.err
+    assert "pods placed" in printed.out
+    assert "<svg" in page.read_text()
 
 
 def test_from_a_pipe(tmp_path: Path) -> None:
