@@ -241,8 +241,9 @@ def test_every_node_can_be_asked_about(drawn: list[Drawn], wish: Drawn) -> None:
             goes = " · it goes there" if row["node"] == about.verdict.node else ""
             assert lines[0] == f"default/asked fits on {row['node']}{goes}"
         else:
+            detail = f" ({about.details[row['node']]})" if row["node"] in about.details else ""
             assert lines[0] == (
-                f"default/asked does not fit on {row['node']} · {row['plugin']}: {', '.join(row['reasons'])}"
+                f"default/asked does not fit on {row['node']} · {row['plugin']}: {', '.join(row['reasons'])}{detail}"
             )
         one = drawn[int(row["node"][1:])]
         (cpu,) = (line.split() for line in lines if line.split()[:1] == ["cpu"])

@@ -123,6 +123,9 @@ def test_every_node_has_its_own_reason(folder: Folder) -> None:
         "default/p does not fit on a · NodeResourcesFit: Insufficient cpu, Insufficient memory"
     )
     assert "  cpu            2      1     1   short" in one.out.splitlines()
+    other = why(folder, nodes, [pod("p", cpu=2, memory="2Gi")], "p", "--node", "b")  # and what is wrong with just that
+    words = "default/p does not fit on b · TaintToleration: node(s) had untolerated taint(s) (gpu)"
+    assert other.out.splitlines()[0] == words
 
 
 def test_the_moment_is_that_of_the_queue(folder: Folder) -> None:

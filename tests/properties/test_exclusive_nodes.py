@@ -12,9 +12,12 @@ from fairway.cluster.tallies.tenants import ANNOTATIONS, Tenants
 from fairway.cycle import Outcome, Profile
 from fairway.model import Pod
 from fairway.testing import node, pod
+from fairway.testing.population import random_pod
 from fairway.testing.situations import Dice
+from fairway.testing.world import World
 from tests.cycle.profiles import profile
 from tests.plugins.naive_exclusive import changed_tenant, naive_refusal, random_tenant
+from tests.properties.test_caches import decided
 
 NODES = ("n1", "n2", "n3", "n4")
 seeds = st.integers(0, 2**32 - 1)
@@ -143,3 +146,18 @@ def test_counts_are_those_of_somebody_who_just_arrived(seed: int, steps: int) ->
     assert followed.num_exclusive == fresh.num_exclusive
     for name in ("jobs", "exclusive_jobs", "sharing_users", "_sharing_jobs"):
         assert getattr(followed, name)._rows == getattr(fresh, name)._rows  # noqa: SLF001 - all of it
+
+
+@settings(max_examples=40)
+@given(seeds, st.integers(1, 8))
+def test_where_nobody_is_exclusive_all_is_decided_as_without(seed: int, steps: int) -> None:
+    dice = Dice(np.random.default_rng(seed))
+    world = World(dice)
+    world.populate(num_nodes=dice.pick((1, 3, 5)), num_pods=dice.pick((0, 4, 8)))
+    plain, aware = (profile(world.load(), *more, defaults=True) for more in ((), ("ExclusiveNode", "NearJob")))
+    for step in range(steps):
+        wanted = random_pod(dice, f"judged-{step}")
+        assert decided(aware.decide(wanted)) == decided(plain.decide(wanted))
+        event = world.event()
+        for made in (plain, aware):
+            made.cluster.apply(event)

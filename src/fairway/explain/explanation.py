@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from fairway.cycle import Inspection, Profile
 from fairway.explain.controllers import Wanted
 from fairway.explain.fixes import Fix, find_fixes, fix_document
-from fairway.explain.funnel import Step, funnel_document, make_funnel
+from fairway.explain.funnel import Step, funnel_document, make_funnel, single_words
 from fairway.explain.trial import Trial
 from fairway.model import Pod
 from fairway.tables import Column
@@ -49,6 +49,7 @@ class Explanation:
         self.inspection = Inspection(pod, self.num_nodes)
         self.funnel: tuple[Step, ...] = ()
         self.amounts: dict[str, list[Amount]] = {}  # by node
+        self.details: dict[str, str] = {}  # by node that does not fit: what its plugin has to say about just that one
         self.words: dict[str, dict[str, tuple[str, ...]]] = {}  # what lies behind scores: plugin -> node -> lines
         self.fixes: list[Fix] = []
         profile = trial.profile_of(pod)
@@ -63,6 +64,7 @@ class Explanation:
         self.words = profile.score_words(self.pod)
         pod_class = profile.classify(self.pod)
         self.funnel = make_funnel(profile, pod_class, self.inspection.diagnosis)
+        self.details = single_words(profile, pod_class, self.inspection)
         table = self.cluster.nodes
         needs = {"pods": 1, **{name: amount for name, amount in pod_class.requests.items() if amount}}
         columns = [table.resource_column(name) for name in needs]

@@ -52,7 +52,8 @@ def node_lines(about: Explanation, node: str) -> list[str]:
         if row["scores"]:
             lines += ["", *_comparison_lines(about, node), *_reason_lines(about, node)]
     else:
-        lines = [f"{about.pod.key} does not fit on {node} · {row['plugin']}: {', '.join(row['reasons'])}"]
+        detail = f" ({about.details[node]})" if node in about.details else ""
+        lines = [f"{about.pod.key} does not fit on {node} · {row['plugin']}: {', '.join(row['reasons'])}{detail}"]
     amounts = []
     for one in about.amounts.get(node, ()):
         needs, free = amount_texts(one.resource, one.needed, one.free)

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Nodes, PodClass
-from fairway.cycle import Diagnosis, Profile
+from fairway.cycle import Diagnosis, Inspection, Profile
 from fairway.cycle.diagnosis import ABSENT
-from fairway.plugin import Plugin, Refusal, Refused
+from fairway.plugin import Plugin, Refusal, Refused, overrides
 from fairway.words import amount_texts, count_text, plugin_text
 
-__all__ = ["Group", "Step", "funnel_document", "funnel_lines", "make_funnel", "refused_rows"]
+__all__ = ["Group", "Step", "funnel_document", "funnel_lines", "make_funnel", "refused_rows", "single_words"]
 
 
 class Group(NamedTuple):
@@ -86,6 +86,24 @@ def make_funnel(profile: Profile, pod_class: PodClass, diagnosis: Diagnosis | No
         left -= num_refused
         steps.append(Step(plugin, num_refused, left, tuple(groups), words_for.get(plugin, "")))
     return tuple(steps)
+
+
+def single_words(profile: Profile, pod_class: PodClass, inspection: Inspection) -> dict[str, str]:
+    """What plugins say about each node that they refused, asked about it alone; of some they say nothing."""
+    row_of = profile.cluster.nodes.row_of
+    asked = {plugin.name: plugin for plugin in profile.asked_filters if overrides(plugin, "funnel_words")}
+    found: dict[str, str] = {}
+    if inspection.diagnosis is None or inspection.diagnosis.pre_filter is not None:
+        return found  # the pod itself was refused
+    for name, refusal, nodes in inspection.rejected:
+        if name not in asked or refusal.shortages:
+            continue
+        state = profile.state_of(asked[name], pod_class)
+        for node in nodes:
+            one = Nodes(profile.cluster, np.array([row_of[node]], np.intp))
+            if words := asked[name].funnel_words(pod_class, one, state):
+                found[node] = words[0]
+    return found
 
 
 def refused_rows(diagnosis: Diagnosis) -> dict[str, list[tuple[Refusal, NDArray[np.intp]]]]:
