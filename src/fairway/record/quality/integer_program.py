@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import Event, Thread
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,7 +78,7 @@ class IntegerProgram:
         for name, value in options.items():
             solver.setOptionValue(name, value)
         solver.passModel(self._model(highspy))
-        solver.run()
+        _run(solver)
         status = solver.getModelStatus()
         if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):
             raise UserError(infeasible)
@@ -109,6 +111,31 @@ class IntegerProgram:
             for is_integer in np.concatenate(self._are_integers).tolist()
         ]
         return lp
+
+
+def _run(solver: Any) -> None:
+    """Let the solver work beside this thread: by itself it hears of no Ctrl-C before its time is up."""
+    problems: list[Exception] = []
+    ended = Event()  # Thread.join takes a thread for ended if it is interrupted itself
+
+    def work() -> None:
+        try:
+            solver.run()
+        except Exception as error:  # noqa: BLE001 - it is raised below, where somebody can catch it
+            problems.append(error)
+        finally:
+            ended.set()
+
+    solver.HandleUserInterrupt = True  # so that it looks now and then whether it is called off
+    Thread(target=work, daemon=True).start()
+    try:
+        ended.wait()
+    except BaseException:
+        solver.cancelSolve()
+        ended.wait()
+        raise
+    if problems:
+        raise problems[0]
 
 
 def load_solver() -> ModuleType:
