@@ -58,7 +58,7 @@ class Rungs:
 class Reach:
     """The copies of some datasets, and what each is worth where."""
 
-    __slots__ = ("_firsts", "_points", "_present", "_starts", "alone", "dataset_of", "num_groups", "rows")
+    __slots__ = ("_parts", "_points", "_starts", "alone", "dataset_of", "num_groups", "rows")
 
     def __init__(self, rungs: Rungs, copies: Sequence[NDArray[np.intp]]) -> None:
         """`copies` are the rows of each dataset's copies."""
@@ -72,27 +72,23 @@ class Reach:
         self.num_groups = rungs.num_groups
         groups = groups.take(order)
         self._starts = _changes(self.dataset_of * rungs.num_groups + groups)  # (num_parts,): copies of one group
-        self._points = rungs.points_for(groups.take(self._starts))  # (num_parts, num_groups)
         datasets = self.dataset_of.take(self._starts)
-        self._firsts = _changes(datasets)  # into the parts, one for each dataset that has copies
-        present = datasets.take(self._firsts)
-        self._present = None if len(present) == len(copies) else (present, len(copies))
+        counts = np.bincount(datasets, minlength=len(copies))
+        places = np.arange(len(datasets)) - np.repeat(np.cumsum(counts) - counts, counts)  # within the dataset
+        shape = (len(copies), int(counts.max(initial=1)))
+        self._parts = np.zeros(shape, np.intp)  # (num_datasets, most_parts): which part; where there is none, any
+        self._parts[datasets, places] = np.arange(len(datasets))
+        self._points = np.zeros((*shape, rungs.num_groups))  # (num_datasets, most_parts, num_groups): 0 for no part
+        self._points[datasets, places] = rungs.points_for(groups.take(self._starts))
 
     def of_groups(self, worth: NDArray[np.float64]) -> NDArray[np.float64]:  # (num_datasets, num_groups)
-        """The points of each group for each dataset's best copy; there is one.
+        """The points of each group for each dataset's best copy.
 
-        `worth` (num_copies,) is how much of its points each copy keeps, 0 to 1.
+        `worth` (num_copies,) is how much of its points each copy keeps, 0 to 1; there is at least one copy.
         """
         if len(self._starts) < len(worth):
             worth = np.maximum.reduceat(worth, self._starts)
-        points = self._points * worth[:, None]
-        if len(self._firsts) < len(points):
-            points = np.maximum.reduceat(points, self._firsts, 0)
-        if self._present is None:
-            return points
-        present, num_datasets = self._present
-        best = np.zeros((num_datasets, self.num_groups))
-        best[present] = points
+        best: NDArray[np.float64] = (self._points * worth.take(self._parts)[:, :, None]).max(axis=1)
         return best
 
 
