@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.cluster import PodClass
+from fairway.cluster import Nodes, PodClass
 from fairway.cycle.answers import Answers, LastFailure
 from fairway.cycle.decision import Decision, Outcome
 from fairway.cycle.extender import EXTENDER, ExtenderError, ExtenderVerdict, add_priorities, ask_filters
@@ -133,7 +133,9 @@ def _choose(profile: Profile, pod: Pod, answers: Answers, mask: NDArray[np.bool_
         return _decided(profile, pod, pod_class, int(mask.argmax()), decision)
     if answers.score_problem:
         return Decision(pod, pod_class, Outcome.ERROR, num_feasible=num_feasible, error=answers.score_problem)
-    feasible = FeasibleNodes(profile.cluster, mask)
+    cluster = profile.cluster
+    # Where every row is a node that fits, columns are looked at as they are, and need not be gathered.
+    feasible = Nodes(cluster) if num_feasible == cluster.nodes.num_rows else FeasibleNodes(cluster, mask)
     wide = wide_scores(answers, feasible)
     is_sparse = 4 * num_feasible < len(mask)  # then it is better to look at those rows only
     if wide or answers.varying or profile.extenders or is_sparse:
