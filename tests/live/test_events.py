@@ -159,3 +159,16 @@ def test_an_event_that_waits_holds_what_it_says_and_not_the_pod() -> None:
         play(story, is_busy=True)
     finally:
         tracemalloc.stop()
+
+
+def test_what_plugins_have_to_say_is_an_event_of_its_own_reason() -> None:
+    async def story(writer: EventWriter, api: Listener) -> None:
+        writer.told(pod(), "DataIgnored", "Ignored: label dataset.x.id", is_warning=True)
+        writer.told(pod(), "DataNear", "as near as can be", is_warning=False)
+        await api.until(2)
+
+    told = [(body["type"], body["reason"], body["note"]) for _, _, body in play(story)]
+    assert sorted(told) == [
+        ("Normal", "DataNear", "as near as can be"),
+        ("Warning", "DataIgnored", "Ignored: label dataset.x.id"),
+    ]

@@ -190,6 +190,19 @@ def test_placements_that_make_no_sense_harm_nobody() -> None:
     assert scores(every, user("data")) == dict.fromkeys([one.name for one in NODES], 100)
 
 
+def test_five_thousand_datasets() -> None:
+    names = [f"d{number}" for number in range(5000)]
+    where = [dataset_internal(name, gateways=NODES[number % 5].name) for number, name in enumerate(names)]
+    what = cluster(NODES, objects=[*map(dataset, names), *where])
+    made = profile(what, "NodeResourcesFit", "DataLocality", weights={"DataLocality": 10})
+    for number in range(0, 5000, 250):
+        assert made.decide(user(names[number])).node == NODES[number % 5].name
+    moved = dataset_internal("d0", gateways="far")
+    assert what.apply(Event(Verb.MODIFIED, moved))
+    assert made.decide(user("d0")).node == "far"
+    assert made.decide(user("d250")).node == "own"
+
+
 def test_labels_that_make_no_sense_are_ignored() -> None:
     labels = {"dataset.x.id": "data", f"dataset.{'9' * 20}.id": "data", "dataset.1.id": "", "dataset.2.id": "No/Such"}
     what = cluster(NODES, objects=[dataset_internal("data", copies="own")])
