@@ -162,7 +162,8 @@ def test_a_scheduler_that_can_not_send_is_told_of_by_somebody_who_watches(
         wait_until(lambda: "recording" in record.output(), "it watches")
         followed = follow(StreamAddress(str(stream)), watch_request([Attempt, Bound, Unbound]), wait_a_little)
         wait_until(lambda: is_listening(stream), "it listens")
-        api.create(make_pod("first", namespace))  # once that is seen, everything after it is
+        assert next(followed).resume != ""  # from here on everything is told
+        api.create(make_pod("first", namespace))
         assert any(isinstance(event.what, Bound) for batch in followed for _, event in batch.events)
         container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": "99"}}}
         api.create(make_pod("big", namespace, containers=[container]))

@@ -19,6 +19,8 @@ from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Pod
 from fairway.plugins.registry import REGISTRY
 from fairway.record import Run, RunWriter
+from fairway.stream.telling import StreamRecorder
+from fairway.stream.told import Attempt
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.live_cluster import bindings, node, play, pod
 
@@ -111,6 +113,29 @@ def test_a_run_of_the_scheduler_has_its_decisions(tmp_path: Path) -> None:
             ("default/a", "scheduled", "n2"),
             ("default/b", "unschedulable", None),
         ]
+
+
+def test_a_stream_has_the_scores_that_were_asked_for() -> None:
+    stream = StreamRecorder("s")
+
+    async def story(api: FakeApiServer, live: LiveScheduler) -> None:
+        live.listeners.append(LiveRecorder(stream, live.world.now))
+        await api.until(lambda: live.is_synced)
+        for number in range(3):
+            api.put("nodes", node(f"n{number}", cpu=str(2 + number)))
+        api.put("pods", pod("a"))
+        api.put("pods", pod("b", cpu="100"))
+        await api.until(lambda: bindings(api) and api.sent("PATCH", "/pods/b/status"))
+
+    play(story, settings=ServiceSettings(watched=WATCHED_TO_THE_END, scores=2))
+    told = [event.what for event in stream.ring.read(1, 1000).events]
+    placed, failed = (what for what in told if isinstance(what, Attempt))
+    assert [(one.rank, one.node) for one in placed.best] == [(1, placed.node), (2, placed.best[1].node)]
+    assert placed.best[0].total == placed.score
+    assert placed.best[0].total >= placed.best[1].total
+    assert all(sum(one.by_plugin.values()) == one.total for one in placed.best)
+    assert "NodeResourcesFit" in placed.best[0].by_plugin
+    assert failed.best == ()
 
 
 def test_the_shadow_decides_binds_nothing_and_compares() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairway.cycle import Outcome
+from fairway.cycle import Outcome, Spent
 from fairway.model import Pod
 from fairway.queue import Place
 from fairway.record import Recorder, Run, Scored
@@ -221,3 +221,19 @@ def test_what_holds_nothing_is_not_unbound(times: int) -> None:
         recorder.ended(2.0, "a", PodEnd.DELETED)
         recorder.regained(3.0, "a")
     assert [type(what).__name__ for what in told_by(recorder)] == ["PodSeen", "PodSeen"]
+
+
+def test_what_plugins_took_comes_with_the_attempt() -> None:
+    recorder, spent = StreamRecorder("s"), Spent("NodeResourcesFit", "Filter", 3, 0.25)
+    recorder.is_timed = True
+    cluster = profile([node("n1", cpu=4)], [])
+    for number in range(3):
+        recorder.decided(float(number), SCHEDULER, 1, cluster.decide(pod(f"p{number}", cpu=1)), 0.1)
+        if number != 1:  # of that one nobody tells
+            recorder.plugin_times(float(number), SCHEDULER, [spent])
+        recorder.plugin_times(float(number), SCHEDULER, [spent], is_of_attempt=False)
+    recorder.close(3.0)
+    events = recorder.ring.read(1, 9).events
+    assert [event.time_seconds for event in events] == [0.0, 1.0, 2.0]
+    times = (told.PluginTime("NodeResourcesFit", "Filter", 3, 0.25),)
+    assert [event.what.plugin_times for event in events if isinstance(event.what, Attempt)] == [times, (), times]

@@ -105,6 +105,13 @@ DURATION = GoDuration()
 @click.option("--record", metavar="RUN", help="Write everything that happens into this run.")
 @click.option("--anonymise", is_flag=True, help="With --record: other names in the place of all names.")
 @follower_options
+@click.option(
+    "--stream-scores",
+    metavar="N",
+    type=click.IntRange(0, 1000),
+    default=0,
+    help="With --stream: keep the scores of N best nodes for readers; each decision is looked at twice.",
+)
 @click.option("--extender", metavar="HOST:PORT", help="Only advise a stock kube-scheduler, as its extender.")
 @click.option("--client-ca-file", metavar="FILE", default="", help="With --extender: callers show a certificate of it.")
 @click.option("--token-file", metavar="FILE", default="", help="With --extender: callers send the token in it.")
@@ -138,6 +145,8 @@ def run(
         raise CommandError("--client-ca-file and --token-file are for --extender", "leave them out", USAGE)
     if options["anonymise"] and options["record"] is None:
         raise CommandError("--anonymise is for --record", "name the run to write, or leave it out", USAGE)
+    if options["stream_scores"] and stream is None:
+        raise CommandError("--stream-scores is for --stream", "leave it out, or say where to serve", USAGE)
     if extender is not None and (stream is not None or sniffer is not None):
         raise CommandError("--stream and --sniffer are for a scheduler, not for an --extender", "leave them out", USAGE)
     try:

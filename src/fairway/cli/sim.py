@@ -129,7 +129,7 @@ def sim(
         path = save or str(Path(folder) / "run.duckdb")
         paths = {name: path if len(names) == 1 else run_path(path, name, None) for name in names}
         check_place(paths.values())
-        with streaming(stream, len(names)) as follower:
+        with streaming(stream, len(names), is_timed=wanted.spec.record.plugin_times) as follower:
             todo = [SimulationJob(wanted, name, wanted.seed, paths[name], follower) for name in names]
             finished = run_with_bar(todo, jobs or num_cpus(), is_kept=save is not None)
         tell_problems(finished)

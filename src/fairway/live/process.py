@@ -85,6 +85,7 @@ class RunOptions:
     record_settings: FileSettings | None = None
     anonymise: bool = False  # the run names nobody
     followers: tuple[Follower, ...] = ()  # who else is told of everything
+    stream_scores: int = 0  # and of so many of the best nodes of each decision
     leader_election: dict[str, Any] = field(default_factory=dict)  # fields of LeaderElection that were given
     settings: ServiceSettings = field(default_factory=ServiceSettings)
 
@@ -155,7 +156,7 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None, 
             metrics=metrics,
             election=election,
             extenders=http_extenders(configuration.extenders, raw),
-            settings=options.settings._replace(watched=WATCHED_TO_THE_END)
+            settings=options.settings._replace(watched=WATCHED_TO_THE_END, scores=options.stream_scores)
             if options.record is not None or options.followers
             else options.settings,
             shadow=ShadowWorld(clock) if options.shadow else None,

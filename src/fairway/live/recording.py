@@ -25,7 +25,7 @@ from fairway.live.watches.watch import Reflector
 from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Pod
 from fairway.queue import Place, QueuedPod, profile_name
-from fairway.record import Recorder
+from fairway.record import Recorder, Scored
 from fairway.record.translation import EventTranslator
 
 __all__ = ["LiveRecorder", "live_title", "record_cluster", "wall_clock"]
@@ -56,9 +56,9 @@ class LiveRecorder:
         """Something happened."""
         self._translator.saw(event)
 
-    def decided(self, decision: Decision, seconds: float) -> None:
+    def decided(self, decision: Decision, seconds: float, best: Sequence[Scored] = ()) -> None:
         """An attempt was made."""
-        self._recorder.decided(self.time, profile_name(decision.pod), decision.attempt, decision, seconds)
+        self._recorder.decided(self.time, profile_name(decision.pod), decision.attempt, decision, seconds, best)
 
     def queue_moved(self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float) -> None:
         """A waiting pod moved."""

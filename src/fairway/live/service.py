@@ -15,9 +15,8 @@ from typing import NamedTuple, Protocol
 
 from fairway.cluster import Cluster, Event
 from fairway.config import Configuration
-from fairway.cycle import Decision, Outcome
+from fairway.cycle import Decision, Outcome, Profile
 from fairway.cycle.extender import Extender
-from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
 from fairway.live.cache_check import CacheCheck
@@ -31,6 +30,7 @@ from fairway.live.watches.watched_kinds import WATCHED, WatchedKind
 from fairway.live.world.live_world import LiveWorld, WorldSettings
 from fairway.model import Pod
 from fairway.queue import Place, QueuedPod, profile_name
+from fairway.record import Scored, best_nodes
 from fairway.scheduler import Scheduler
 
 __all__ = ["Listener", "LiveScheduler", "ServiceSettings"]
@@ -48,6 +48,7 @@ class ServiceSettings(NamedTuple):
     farewell_seconds: float = 10.0  # for finishing what is under way
     watched: tuple[WatchedKind, ...] = WATCHED
     world: WorldSettings = WorldSettings()
+    scores: int = 0  # of so many of the best nodes listeners are told; each decision is looked at twice then
 
 
 class Listener(Protocol):
@@ -56,8 +57,8 @@ class Listener(Protocol):
     def saw(self, event: Event) -> None:
         """Something happened; the scheduler hears of it next."""
 
-    def decided(self, decision: Decision, seconds: float) -> None:
-        """An attempt was made, and took so long."""
+    def decided(self, decision: Decision, seconds: float, best: Sequence[Scored] = ()) -> None:
+        """An attempt was made, and took so long; `best` are the best nodes with their scores, if somebody looked."""
 
     def queue_moved(self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float) -> None:
         """A waiting pod moved."""
@@ -98,8 +99,14 @@ class LiveScheduler:
         self._news = asyncio.Event()
         self.world = shadow or self._real_world(connection, extenders)
         self._times = AttemptTimes(self.metrics)
+        self._best: list[Scored] = []  # of the decision that is being made
         self.scheduler = Scheduler(
-            configuration, self.world, watch_queue=self._queue_moved, timer=self._times, extenders=extenders
+            configuration,
+            self.world,
+            look=self._look if self._settings.scores else None,
+            watch_queue=self._queue_moved,
+            timer=self._times,
+            extenders=extenders,
         )
         self.world.attach(self.scheduler)
         self.check = CacheCheck(
@@ -206,7 +213,9 @@ class LiveScheduler:
             if decision is None:
                 return False
             now = monotonic()
-            members = decision.members if isinstance(decision, GroupDecision) else [decision]
+            members = [decision] if isinstance(decision, Decision) else decision.members
+            if members[0] is not decision:
+                self._best = []  # members were looked at one by one, and not all of them
             for member in members:
                 self._tell_decision(member, (now - begun) / len(members))
             begun = now
@@ -223,8 +232,14 @@ class LiveScheduler:
             metrics.preemption_tried()
             if preemption.chosen is not None:
                 metrics.preempted(len(preemption.chosen.victims))
+        best, self._best = self._best, []
         for listener in self.listeners:
-            listener.decided(decision, seconds)
+            listener.decided(decision, seconds, best)
+
+    def _look(self, profile: Profile, decision: Decision) -> None:
+        """What every plugin says about every node the scheduler itself need not know."""
+        if decision.outcome is Outcome.SCHEDULED:
+            self._best = best_nodes(profile.inspect(decision.pod), self._settings.scores)
 
     async def _wait_for_news(self, seconds: float | None) -> None:
         try:

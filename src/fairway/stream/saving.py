@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from fairway.cluster import Cluster
+from fairway.cycle import Spent
 from fairway.model import (
     Container,
     Node,
@@ -179,6 +180,9 @@ class StreamSaver:
         decision = decision_of(attempt, pod, self._classes.classify(pod))
         best = [Scored(one.node, one.total, dict(one.by_plugin)) for one in attempt.best]
         self._recorder.decided(t, attempt.scheduler, attempt.attempt, decision, attempt.cycle_seconds, best)
+        if attempt.plugin_times:
+            times = [Spent(one.plugin, one.point, one.num_calls, one.cpu_seconds) for one in attempt.plugin_times]
+            self._recorder.plugin_times(t, attempt.scheduler, times)
 
     # -- how things stand ----------------------------------------------------------------------------------------------
 

@@ -9,13 +9,13 @@ for; the lock is held for as long as a dictionary takes to change.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-from fairway.cycle import Decision, Outcome
+from fairway.cycle import Decision, Outcome, Spent
 from fairway.model import Node, Pod
 from fairway.model.requests import pod_requests, seem_alike
 from fairway.queue import Place
@@ -30,6 +30,7 @@ from fairway.stream.told import (
     Bound,
     Event,
     NodeSeen,
+    PluginTime,
     PodRef,
     PodSeen,
     Preempted,
@@ -42,7 +43,8 @@ __all__ = ["StreamRecorder"]
 
 EVENT_BYTES: Final = 800
 SCORED_BYTES: Final = 700
-"""What an event takes in memory at most, with names of its own and a few amounts; and one of its best nodes."""
+TIMED_BYTES: Final = 150
+"""What an event takes in memory at most, with names of its own; one of its best nodes; what a plugin took."""
 PART_OF_SNAPSHOT: Final = 500
 SCHEDULED: Final = Outcome.SCHEDULED
 
@@ -76,6 +78,8 @@ class StreamRecorder(NullRecorder):
         self._pods: dict[str, _Known] = {}
         self._nodes: dict[str, NodeSeen] = {}
         self._lost: dict[str, Bound | None] = {}  # pods of lost nodes, and what they held
+        self.is_timed = False  # of each attempt is told right after it what its plugins took
+        self._untimed: tuple[float, Attempt, int] | None = None  # an attempt that waits for that
         self._amounts: tuple[Pod, Mapping[str, int]] | None = None  # of the latest pod: pods come in rows
 
     def snapshot(self) -> tuple[int, list[Event]]:
@@ -93,8 +97,16 @@ class StreamRecorder(NullRecorder):
         ]
 
     def _tell(self, t: float, what: told.Told, texts: int = 0) -> None:
+        if self._untimed is not None:
+            self._tell_attempt()
         self._now = t
         self.ring.append(Event(t, what), EVENT_BYTES + texts)
+
+    def _tell_attempt(self, times: tuple[PluginTime, ...] = ()) -> None:
+        """The one that waited to be timed."""
+        assert self._untimed is not None
+        (t, attempt, texts), self._untimed = self._untimed, None
+        self._tell(t, replace(attempt, plugin_times=times), texts + TIMED_BYTES * len(times))
 
     # -- nodes ---------------------------------------------------------------------------------------------------------
 
@@ -252,24 +264,21 @@ class StreamRecorder(NullRecorder):
         pod = _ref(decision.pod)
         if decision.outcome is SCHEDULED:
             scored = tuple(told.Scored(rank, one.node, one.total, one.shares) for rank, one in enumerate(best, 1))
-            self._tell(
-                t,
-                Attempt(
-                    pod,
-                    scheduler,
-                    attempt,
-                    SCHEDULED.value,
-                    decision.node,
-                    decision.via or "",
-                    0,
-                    decision.num_feasible,
-                    decision.num_best,
-                    decision.score,
-                    best=scored,
-                    cycle_seconds=cycle_seconds,
-                ),
-                texts=SCORED_BYTES * len(scored),
+            placed = Attempt(
+                pod,
+                scheduler,
+                attempt,
+                SCHEDULED.value,
+                decision.node,
+                decision.via or "",
+                0,
+                decision.num_feasible,
+                decision.num_best,
+                decision.score,
+                best=scored,
+                cycle_seconds=cycle_seconds,
             )
+            self._attempted(t, placed, SCORED_BYTES * len(scored))
             return
         self._failed(t, scheduler, attempt, decision, cycle_seconds)
 
@@ -283,7 +292,7 @@ class StreamRecorder(NullRecorder):
         victims = tuple(map(_ref, chosen.victims)) if chosen is not None else ()
         nominated = preemption.nominated_node if preemption is not None else ""
         message = failure_message(decision) or ""
-        self._tell(
+        self._attempted(
             t,
             Attempt(
                 pod,
@@ -302,6 +311,24 @@ class StreamRecorder(NullRecorder):
         )
         for victim in victims:
             self._tell(t, Preempted(victim, nominated, pod))
+
+    def _attempted(self, t: float, attempt: Attempt, texts: int) -> None:
+        if self._untimed is not None:
+            self._tell_attempt()
+        if self.is_timed:
+            self._untimed = (t, attempt, texts)
+        else:
+            self._tell(t, attempt, texts)
+
+    def plugin_times(self, t: float, scheduler: str, times: Iterable[Spent], *, is_of_attempt: bool = True) -> None:
+        """What plugins used in the attempt that was told last."""
+        if is_of_attempt and self._untimed is not None:
+            self._tell_attempt(tuple(PluginTime(*spent) for spent in times))
+
+    def close(self, t_end: float) -> None:
+        """The run is over."""
+        if self._untimed is not None:
+            self._tell_attempt()
 
     def queue_moved(
         self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str

@@ -23,8 +23,8 @@ __all__ = ["streaming"]
 
 
 @contextmanager
-def streaming(listen: Address | None, num_simulations: int) -> Iterator[Recorder | None]:
-    """The recorder to tell; None if nobody asked for a stream."""
+def streaming(listen: Address | None, num_simulations: int, *, is_timed: bool) -> Iterator[Recorder | None]:
+    """The recorder to tell, also of plugins' times if those are taken; None if nobody asked for a stream."""
     if listen is None:
         yield None
         return
@@ -45,6 +45,7 @@ def streaming(listen: Address | None, num_simulations: int) -> Iterator[Recorder
     from fairway.stream.watch_service import WatchService
 
     recorder = PacedRecorder(secrets.token_hex(8))
+    recorder.is_timed = is_timed
     recorder.service = WatchService(recorder, Surroundings(now=wall_nanoseconds))
     try:
         port = recorder.service.start(str(listen))
