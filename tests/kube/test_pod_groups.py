@@ -44,7 +44,12 @@ def scheduler(grouping_plane: ControlPlane, request: pytest.FixtureRequest) -> I
 def node(name: str) -> Json:
     amounts = {"cpu": "2", "memory": "8Gi", "pods": "20"}
     status = {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": status,
+    }
 
 
 def group(name: str, namespace: str, least: int) -> Json:
@@ -116,3 +121,41 @@ def test_a_group_starts_together_and_one_that_does_not_fit_says_so(
     api.delete("Pod", "train-0", namespace)
     wait_until(lambda: {"wide-0", "wide-1"} <= bound(api, namespace), "there is room now", PATIENCE)
     wait_until(lambda: told(api, "wide", namespace)[:2] == ("True", "Scheduled"), "people are told", PATIENCE)
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["a node without such pods", "a node with one"])
+def test_a_member_overlooks_what_one_before_it_in_the_attempt_wants(
+    grouping_plane: ControlPlane, scheduler: str, is_known: bool
+) -> None:
+    """Anti-affinity of a member that was just placed counts only on nodes where pods had some before."""
+    api, namespace = grouping_plane.api(), f"groups-{secrets.token_hex(4)}"
+    api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    api.create(node("a"))
+    if is_known:
+        resident = wary("resident", namespace, "train", "nobody")
+        del resident["spec"]["schedulingGroup"]
+        resident["spec"]["nodeName"] = "a"
+        resident["spec"]["containers"][0]["resources"] = {}
+        api.create(resident)
+    first = wary("first", namespace, "train", "quiet")
+    first["spec"]["priorityClassName"] = "system-cluster-critical"
+    second = member("second", namespace, "train")
+    second["metadata"]["labels"] = {"app": "quiet"}
+    for each in (first, second):
+        api.create(each)
+    path = f"/apis/scheduling.k8s.io/v1alpha2/namespaces/{namespace}/podgroups"
+    api.request("POST", path, group("train", namespace, 1))
+    wait_until(lambda: "first" in bound(api, namespace), "the first is bound", PATIENCE)
+    if is_known:
+        words = "node(s) didn't satisfy existing pods anti-affinity rules"
+        wait_until(lambda: words in waits(api, "second", namespace), "the second is told why not", PATIENCE)
+    else:
+        wait_until(lambda: "second" in bound(api, namespace), "so is the second", PATIENCE)
+
+
+def wary(name: str, namespace: str, of: str, app: str) -> Json:
+    """A member that does not want to be where pods of that app are."""
+    made = member(name, namespace, of)
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": app}}}
+    made["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return made
