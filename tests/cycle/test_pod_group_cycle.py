@@ -79,12 +79,14 @@ def test_an_attempt_leaves_everything_as_it_was(
     is_constrained: bool,
 ) -> None:
     nodes = [node(f"n{number}", cpu=4, labels={"zone": "ab"[number % 2]}, zone="ab"[number % 2]) for number in range(4)]
-    running = [
-        (member if is_member else pod)(
-            f"r{number}", cpu=cpu, priority=priority, node=f"n{where}", labels={"app": "train"}
+    running, taken = [], set()
+    for number, (where, cpu, priority, is_member) in enumerate(residents):
+        ports = () if where in taken else 80
+        taken.add(where)
+        make = member if is_member else pod
+        running.append(
+            make(f"r{number}", cpu=cpu, priority=priority, node=f"n{where}", labels={"app": "train"}, ports=ports)
         )
-        for number, (where, cpu, priority, is_member) in enumerate(residents)
-    ]
     group = pod_group("train", least, priority=1, topology="zone" if is_constrained else None)
     profile = world(*nodes, *running, group, topology=topology, workloadPreemption=preemption)
     waiting = [shaped(f"m{number}", *how) for number, how in enumerate(members_)]
@@ -107,6 +109,13 @@ def test_an_attempt_leaves_everything_as_it_was(
         check_room(profile, placed)
     else:
         assert placed == []
+
+
+def test_a_port_that_a_victim_has_stays_its_own() -> None:
+    profile = world(node("n", cpu=4), pod("victim", node="n", cpu=1, ports=80), pod_group("train", 2))
+    decision = attempt(profile, [member("a", cpu=1, priority=5, ports=80)])
+    assert [victim.pod.metadata.name for victim in decision.victims] == ["victim"]
+    assert profile.decide(pod("rival", ports=80)).outcome is Outcome.UNSCHEDULABLE
 
 
 def check_room(profile: Profile, placed: list[Any]) -> None:

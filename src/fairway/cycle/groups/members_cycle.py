@@ -96,27 +96,40 @@ def try_members(
 ) -> MembersResult:
     """Try them all; afterwards nothing has changed."""
     result = MembersResult()
-    needs_room = False
-    try:
-        for pod in pods:
-            attempted = _try(profile, pod, unseen, among, makes_room)
-            result.tries.append(attempted)
-            decision = attempted.decision
-            if attempted.row < 0:
-                if decision.outcome is Outcome.ERROR:
-                    result.fail(f"failed to schedule other pod from a pod group: {decision.error}")
-                    break
-                continue  # the others may be enough
-            needs_room = needs_room or attempted.requires_preemption
-            if attempted.is_permitted and needs_room:
-                result.wait()
-            elif attempted.is_permitted:
-                result.succeed()
-    finally:
-        for attempted in reversed(result.tries):
-            if attempted.row >= 0:
-                _take_back(profile, attempted, unseen)
+    # A member may be assumed where a victim still has the port it wants: that port is not to be given away with it.
+    with profile.cluster.what_if():
+        try:
+            _try_each(profile, pods, unseen, among, makes_room, result)
+        finally:
+            for attempted in reversed(result.tries):
+                if attempted.row >= 0:
+                    _take_back(profile, attempted, unseen)
     return result
+
+
+def _try_each(
+    profile: Profile,
+    pods: Sequence[Pod],
+    unseen: UnseenTerms,
+    among: NDArray[np.bool_] | None,
+    makes_room: bool,
+    result: MembersResult,
+) -> None:
+    needs_room = False
+    for pod in pods:
+        attempted = _try(profile, pod, unseen, among, makes_room)
+        result.tries.append(attempted)
+        if attempted.row < 0:
+            decision = attempted.decision
+            if decision.outcome is Outcome.ERROR:
+                result.fail(f"failed to schedule other pod from a pod group: {decision.error}")
+                return
+            continue  # the others may be enough
+        needs_room = needs_room or attempted.requires_preemption
+        if attempted.is_permitted and needs_room:
+            result.wait()
+        elif attempted.is_permitted:
+            result.succeed()
 
 
 def _try(
