@@ -173,7 +173,7 @@ def test_without_runs_there_is_no_command_but_a_way_to_one(tmp_path: Path) -> No
     assert main(["compare", str(small_scenario(tmp_path)), "--html", str(report)]) == 0
     root = parse(report.read_text())
     assert not root.of_class("command")
-    assert "With --save RUN the runs are kept" in root.text
+    assert "The runs were not kept: with --save, fairway why says why" in root.text
 
 
 def test_a_command_is_one_word_a_name_whatever_the_name() -> None:
