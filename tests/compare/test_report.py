@@ -84,6 +84,7 @@ def test_a_browser_shows_all_of_it(page: str, tmp_path: Path, size: str, scheme:
         assert seen[kind] == [], kind
     assert len(seen["widths"]) == 1  # no line is heavier than another
     assert all(box["focus"] == 0 for box in seen["boxes"])
+    assert not any(box["scrolls"] for box in seen["boxes"])  # two policies, with spread and change, have room
 
 
 def test_a_table_that_is_too_wide_scrolls_by_itself(runs: Runs, tmp_path: Path) -> None:
