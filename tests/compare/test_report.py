@@ -254,7 +254,7 @@ def test_the_values_of_a_plot_are_a_table_and_under_the_pointer(root: Element, r
 
 def test_it_says_how_far_the_lines_are_apart(root: Element, runs: Runs) -> None:
     notes = {name: card.all("p")[-1].text for name, card in plot_cards(root).items()}
-    assert notes["Nodes with pods"].startswith("Farthest apart at ")
+    assert notes["Nodes with pods"].startswith("Farthest apart, ")
     same = parse(CompareAnswer(read_policies([str(runs["default", 4]), str(runs["default", 5])])).report())
     assert len(plot_cards(same)) == 5
 
