@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -95,6 +97,24 @@ def test_policies_of_a_scenario_at_their_busiest_moment_or_another(folder: Folde
     table = folder.run("compare", scenario, "--optimum", "--optimum-at", "30m", "--jobs", "1")
     assert "default   nodes used" in table.out
     assert "default: at 00:30:00, " in table.err
+    assert "(seed" not in table.err
+
+
+def test_the_report_has_it_too(folder: Folder) -> None:
+    scenario, report = str(small_scenario(folder.path)), folder.path / "report.html"
+    options = ("--optimum", "--optimum-at", "30m", "--seeds", "2", "--jobs", "1", "--html", str(report))
+    printed = folder.run("compare", scenario, *options)
+    assert printed.code == 0
+    page = html.unescape(report.read_text())
+    _, _, section = page.partition("The best possible placement")
+    for row in printed.out.partition("how far from the best possible placement:\n")[2].splitlines()[1:]:
+        for word in re.split(r" {2,}", row.strip()):
+            assert word in section
+    assert "default: at 00:30:00, " in section
+    assert "pods on nodes (seed 4, the first)" in section
+    without = folder.path / "without.html"
+    folder.run("compare", scenario, "--jobs", "1", "--html", str(without))
+    assert "best possible placement" not in without.read_text()
 
 
 @pytest.mark.parametrize(

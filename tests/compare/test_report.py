@@ -84,6 +84,7 @@ def test_a_browser_shows_all_of_it(page: str, tmp_path: Path, size: str, scheme:
         assert seen[kind] == [], kind
     assert len(seen["widths"]) == 1  # no line is heavier than another
     assert all(box["focus"] == 0 for box in seen["boxes"])
+    assert not any(box["scrolls"] for box in seen["boxes"])  # two policies, with spread and change, have room
 
 
 def test_a_table_that_is_too_wide_scrolls_by_itself(runs: Runs, tmp_path: Path) -> None:
@@ -173,7 +174,7 @@ def test_without_runs_there_is_no_command_but_a_way_to_one(tmp_path: Path) -> No
     assert main(["compare", str(small_scenario(tmp_path)), "--html", str(report)]) == 0
     root = parse(report.read_text())
     assert not root.of_class("command")
-    assert "With --save RUN the runs are kept" in root.text
+    assert "The runs were not kept: with --save, fairway why says why" in root.text
 
 
 def test_a_command_is_one_word_a_name_whatever_the_name() -> None:
@@ -253,7 +254,7 @@ def test_the_values_of_a_plot_are_a_table_and_under_the_pointer(root: Element, r
 
 def test_it_says_how_far_the_lines_are_apart(root: Element, runs: Runs) -> None:
     notes = {name: card.all("p")[-1].text for name, card in plot_cards(root).items()}
-    assert notes["Nodes with pods"].startswith("Farthest apart at ")
+    assert notes["Nodes with pods"].startswith("Farthest apart, ")
     same = parse(CompareAnswer(read_policies([str(runs["default", 4]), str(runs["default", 5])])).report())
     assert len(plot_cards(same)) == 5
 

@@ -88,7 +88,14 @@ def test_a_scheduler_that_is_asked_says_what_the_cluster_says(capsys: pytest.Cap
     assert found.words == "leading (1 unschedulable)"
     assert print_answer(why, node=None, all_nodes=True, output="table") == 3
     table = capsys.readouterr().out
-    assert "default/big is waiting (unschedulable) · attempt 1 · 0/2 nodes are available" in table
+    assert table.startswith(
+        "default/big fits on none of 2 nodes · waiting (unschedulable), attempt 1\n"
+        "kube-scheduler's words: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.\n"
+        "\n"
+        "     2  nodes\n"
+        "     1  NodeUnschedulable   1 were unschedulable\n"
+        "     0  NodeResourcesFit    1 Insufficient cpu\n"
+    )
     assert [line.split()[:3] for line in table.splitlines() if line.startswith(("n1", "n2"))] == [
         ["n1", "no", "NodeResourcesFit"],
         ["n2", "no", "NodeUnschedulable"],

@@ -7,7 +7,7 @@ import jinja2
 import pytest
 from markupsafe import Markup
 
-from fairway.compare.report import TableRow
+from fairway.compare.report import OptimumSection, TableRow
 from fairway.pages import render
 from fairway.plots.plot_card import PlotCard
 from tests.pages.page_check import parse
@@ -32,6 +32,7 @@ def comparison(**values: object) -> str:
         "most_steps": 2,
         "rows": [],
         "same_rows": [],
+        "optimum": None,
     }
     return render("comparison.html", **page | values)
 
@@ -62,6 +63,9 @@ def row(title: str = "t", meaning: str = "m") -> TableRow:
         {"rows": [row(title=EVIL)]},
         {"same_rows": [row(meaning=EVIL)]},
         {"steps": [(EVIL, "", "", "")]},
+        {"optimum": OptimumSection([(EVIL, "", "", "", "")], [])},
+        {"optimum": OptimumSection([("", EVIL, "", "", "")], [])},
+        {"optimum": OptimumSection([], [EVIL])},
     ],
     ids=str,
 )

@@ -60,10 +60,10 @@ def test_a_distribution_has_reached_what_is_no_longer(waits: list[float], places
         pytest.param([reading(a=1.0, b=1.01)], "The lines lie on each other: no value below differs.", id="as shown"),
         pytest.param(
             [reading("at 1", a=1.0, b=2.0), reading("at 2", a=1.0, b=4.0), reading("at 3", a=1.0, b=0.0)],
-            "Farthest apart at at 2: a 1.0, b 4.0.",
+            "Farthest apart, at 2: a 1.0, b 4.0.",
             id="farthest",
         ),
-        pytest.param([reading("x", a=1.0, b=1.5, c=3.0)], "Farthest apart at x: a 1.0, c 3.0.", id="third policy"),
+        pytest.param([reading("x", a=1.0, b=1.5, c=3.0)], "Farthest apart, x: a 1.0, c 3.0.", id="third policy"),
     ],
 )
 def test_how_far_lines_are_apart(readings: list[Reading], words: str) -> None:
@@ -73,6 +73,6 @@ def test_how_far_lines_are_apart(readings: list[Reading], words: str) -> None:
 def test_a_card_has_a_row_a_reading_and_a_column_a_policy() -> None:
     card = card_of("t", "m", Markup("<svg/>"), "time", [reading("0 to 1", a=1.0, b=2.0)], text)
     assert (card.columns, card.rows) == (["time", "a", "b"], [["0 to 1", "1.0", "2.0"]])
-    assert card.note == "Farthest apart at 0 to 1: a 1.0, b 2.0."
+    assert card.note == "Farthest apart, 0 to 1: a 1.0, b 2.0."
     empty = card_of("t", "m", Markup(""), "time", [], text)
     assert (empty.columns, empty.rows, empty.note) == (["time"], [], "")

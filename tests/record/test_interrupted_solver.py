@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("highspy", reason="the solver is an extra")
+pytest.importorskip("highspy", reason="the solver has no build for this Python")
 
 # A market split, which takes an exact solver hours: half of each product's sales, for four products at once.
 SOLVE = """

@@ -20,6 +20,7 @@ from fairway.cli.optimum.options import (
     judge_policies,
     optimum_documents,
     optimum_options,
+    optimum_section,
     print_optimum,
 )
 from fairway.cli.options.order import (
@@ -223,7 +224,8 @@ def _compare(
         from fairway.compare.report import report_html
         from fairway.compare.report_file import write_report
 
-        write_report(Path(html), report_html(comparison, parted, failures, is_kept=is_kept))
+        best = optimum_section(judged, optimum)
+        write_report(Path(html), report_html(comparison, parted, failures, is_kept=is_kept, optimum=best))
     if output in ("table", "wide"):
         for line in comparison_lines(comparison, shown_rows(comparison, everything=output == "wide"), paint):
             click.echo(line)  # it is made visible already, but for the colours

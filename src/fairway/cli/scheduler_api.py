@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from fairway.cli.main import CommandError
-from fairway.cli.output import Column, emit, is_structured, say
+from fairway.cli.options.live import LiveCluster
+from fairway.cli.output import Column, emit, is_structured, narrate, say, word
 from fairway.cli.run import live_errors
 from fairway.exit_codes import NO, UNREACHABLE, USAGE
 from fairway.words import count_text, nodes_text, plugin_text
 
 if TYPE_CHECKING:
+    from fairway.explain.funnel import Step
     from fairway.explain.run_status import Status
     from fairway.live.scheduler_client import SchedulerAddress
 
@@ -51,11 +53,6 @@ WAITING = (
     Column("attempts", "ATTEMPTS", right=True),
     Column("since", "SINCE"),
     Column("refusedBy", "REFUSED BY"),
-)
-REFUSED = (
-    Column("nodes", "NODES", right=True),
-    Column("plugin", "PLUGIN"),
-    Column("reasons", "REASONS"),
 )
 BEST = (Column("node", "NODE"), Column("total", "TOTAL", right=True))
 
@@ -109,13 +106,18 @@ def explain_pod(
     """Print what the scheduler says about a pod."""
     name = pod if "/" in pod else f"default/{pod}"
     (found,) = _ask(address, kubeconfig, context, f"/fairway/v1/why?pod={quote(name)}&nodes=all")
-    return print_answer(found, node=node, all_nodes=all_nodes or output == "wide", output=output)
+    code = print_answer(found, node=node, all_nodes=all_nodes or output == "wide", output=output)
+    if code == NO and not is_structured(output):
+        options = LiveCluster(kubeconfig, context).arguments
+        narrate(f"→ fairway why {word(found['pod'])} {options}   # what would fix it, tried on the cluster as it is")
+    return code
 
 
 @_known_words()
 def print_answer(found: dict[str, Any], *, node: str | None, all_nodes: bool, output: str) -> int:
     """Print an answer about a pod; returns the exit code."""
     from fairway.explain.explanation import COLUMNS
+    from fairway.explain.funnel import funnel_lines
 
     fits = bool(found["node"] or found.get("feasible"))
     rows = found.get("perNode", [])
@@ -133,9 +135,11 @@ def print_answer(found: dict[str, Any], *, node: str | None, all_nodes: bool, ou
         say(f"{found['pod']} {does} on {node}{why}")
         return 0 if fits else NO
     say(answer_sentence(found))
+    if not fits and found.get("message"):
+        say(f"kube-scheduler's words: {found['message']}")
     if found.get("refused"):
         say()
-        emit(found["refused"], REFUSED, output)
+        say("\n".join(funnel_lines(_funnel(found), found["nodes"])))
     if found.get("best") and not all_nodes:
         say()
         emit(found["best"], BEST, output)
@@ -143,6 +147,22 @@ def print_answer(found: dict[str, Any], *, node: str | None, all_nodes: bool, ou
         say()
         emit(rows, COLUMNS, output)
     return 0 if fits else NO
+
+
+def _funnel(found: dict[str, Any]) -> list[Step]:
+    """What each plugin left over, in the order in which it was asked, as `why` shows it."""
+    from fairway.explain.funnel import Group, Step
+
+    groups: dict[str, list[Group]] = {}
+    for one in found["refused"]:
+        words = ", ".join(reason.removeprefix("node(s) ") for reason in one["reasons"])
+        groups.setdefault(one["plugin"], []).append(Group(words, one["nodes"]))
+    steps, left = [], found["nodes"]
+    for plugin, refused in groups.items():
+        number = sum(group.num_nodes for group in refused)
+        left -= number
+        steps.append(Step(plugin, number, left, tuple(sorted(refused, key=lambda group: -group.num_nodes))))
+    return steps
 
 
 def answer_sentence(found: dict[str, Any]) -> str:
@@ -155,12 +175,11 @@ def answer_sentence(found: dict[str, Any]) -> str:
         )
     if found["node"]:
         return f"{found['pod']} is {'being bound to' if found['assumed'] else 'on'} {found['node']}"
+    number = found["feasible"]
+    fits = f"fits on {nodes_text(number)} of {count_text(found['nodes'])}"
+    words = f"{found['pod']} {fits if number else 'fits on none of ' + nodes_text(found['nodes'])}"
     queued = found["queue"]
-    words = f"{found['pod']} is waiting"
-    if queued is not None:
-        words += f" ({queued['place']}) · attempt {queued['attempts']}"
-    fits = f"fits on {nodes_text(found['feasible'])} of {count_text(found['nodes'])}"
-    words = f"{words} · {fits if found['feasible'] else found['message'] or 'fits nowhere'}"
+    words += " · waiting" if queued is None else f" · waiting ({queued['place']}), attempt {queued['attempts']}"
     if ended:
         words += f" · held on {ended['node']} by {plugin_text(ended['by'])} until {ended['until']}: {ended['reason']}"
     return words

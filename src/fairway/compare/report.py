@@ -1,8 +1,8 @@
 """A comparison as a page: one HTML file with everything in it, no scripts, nothing loaded from elsewhere.
 
-In: a `Comparison`, where the policies part, the conditions that failed; the runs are opened for curves. Out: HTML:
-what it is about, what changes most, curves over time, the distribution of waits, and all metrics with spread, those
-that change first. Called by `compare --html`.
+In: a `Comparison`, where the policies part, the conditions that failed, how far they are from the best possible
+placement, if that was asked for; the runs are opened for curves. Out: HTML: what it is about, what changes most, curves
+over time, the distribution of waits, and all metrics with spread, those that change first. Called by `compare --html`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fairway.pages import render
 from fairway.plots.line_plots import MARK, bar_plot
 from fairway.plots.svg import element, key
 
-__all__ = ["report_html"]
+__all__ = ["OptimumSection", "report_html"]
 
 NUM_CARDS: Final = 5
 MOST_STEPS: Final = 100  # of defragmentation
@@ -76,12 +76,20 @@ class PartingText(NamedTuple):
     commands: list[str]
 
 
+class OptimumSection(NamedTuple):
+    """How far policies are from the best possible placement: rows of words, and what to know about them."""
+
+    rows: Sequence[tuple[str, ...]]  # policy, goal, here, best, gap
+    notes: Sequence[str]
+
+
 def report_html(
     comparison: Comparison,
     parted: Sequence[Parting],
     failures: Sequence[str],
     *,
     is_kept: bool = True,
+    optimum: OptimumSection | None = None,
 ) -> str:
     """The whole page; `is_kept` says that the runs stay where they are."""
     names = [policy.name for policy in comparison.policies]
@@ -103,6 +111,7 @@ def report_html(
         plots=[*curves_over_time(comparison, parted), waits_card(comparison)],
         steps=step_rows(comparison.policies),
         most_steps=MOST_STEPS,
+        optimum=optimum,
         rows=[row for is_changed, row in rows if is_changed or is_alone],
         same_rows=[row for is_changed, row in rows if not is_changed and not is_alone],
     )

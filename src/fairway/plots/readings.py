@@ -75,7 +75,7 @@ def apart(readings: Sequence[Reading], text: Words) -> str:
     _, name, reading = farthest
     base = next(iter(reading.values))
     ours, theirs = _said(reading.values[base], text), _said(reading.values[name], text)
-    return f"Farthest apart at {reading.words}: {base} {ours}, {name} {theirs}."
+    return f"Farthest apart, {reading.words}: {base} {ours}, {name} {theirs}."
 
 
 def _said(value: float | None, text: Words) -> str:

@@ -7,7 +7,7 @@ the solver is there is made sure of before anything else is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -18,6 +18,7 @@ from fairway.cli.output import Column, narrate, plain_table, progress, say
 
 if TYPE_CHECKING:
     from fairway.compare.metrics import PolicyRuns
+    from fairway.compare.report import OptimumSection
     from fairway.explain.trial import Trial, Verdict
     from fairway.record.quality.judgement import Judgement, PlacementProblem
 
@@ -27,6 +28,7 @@ __all__ = [
     "judge_trial",
     "optimum_documents",
     "optimum_options",
+    "optimum_section",
     "print_optimum",
     "refuse_optimum",
 ]
@@ -59,6 +61,7 @@ class PolicyJudgement(NamedTuple):
     problem: PlacementProblem
     judgements: Sequence[Judgement]
     at: float | None = None  # of the run
+    seed: int | None = None  # of the run, where there are several
 
     def document(self) -> dict[str, Any]:
         """For programs."""
@@ -156,9 +159,11 @@ def judge_policies(policies: Sequence[PolicyRuns], choices: OptimumChoices | Non
 
     judged = []
     for policy in policies:
-        with Run.open(policy.paths[policy.seeds[0]]) as run:
+        first = policy.seeds[0]
+        with Run.open(policy.paths[first]) as run:
             time, problem = run_problem(run, choices.at, choices.label)
-        judged.append(PolicyJudgement(policy.name, problem, _judged(problem, choices, policy.name), time))
+        seed = first if len(policy.seeds) > 1 else None
+        judged.append(PolicyJudgement(policy.name, problem, _judged(problem, choices, policy.name), time, seed))
     return judged
 
 
@@ -184,26 +189,46 @@ def optimum_documents(judged: Sequence[PolicyJudgement]) -> dict[str, Any]:
 
 def print_optimum(judged: Sequence[PolicyJudgement], choices: OptimumChoices | None) -> None:
     """The table, and what to know about it; nothing where it was not asked for."""
-    from fairway.words import clock_text
-
     with_policy = any(one.policy for one in judged)
-    rows = [_row(one.policy, judgement) for one in judged for judgement in one.judgements]
+    rows = _rows(judged)
     if choices is None or not rows:
         return
     say("\nhow far from the best possible placement:")
     say(plain_table(rows, COLUMNS if with_policy else COLUMNS[1:]), nl=False)
+    for note in _notes(judged, choices):
+        narrate(note)
+
+
+def optimum_section(judged: Sequence[PolicyJudgement], choices: OptimumChoices | None) -> OptimumSection | None:
+    """The same for a report; None where it was not asked for."""
+    from fairway.compare.report import OptimumSection
+
+    rows = _rows(judged)
+    if choices is None or not rows:
+        return None
+    return OptimumSection([tuple(row[column.key] for column in COLUMNS) for row in rows], list(_notes(judged, choices)))
+
+
+def _rows(judged: Sequence[PolicyJudgement]) -> list[dict[str, str]]:
+    return [_row(one.policy, judgement) for one in judged for judgement in one.judgements]
+
+
+def _notes(judged: Sequence[PolicyJudgement], choices: OptimumChoices) -> Iterator[str]:
+    from fairway.words import clock_text
+
     for one in judged:
         if one.at is not None:
             placed = int((one.problem.placement >= 0).sum())
-            narrate(f"{one.policy}: at {clock_text(one.at)}, {placed} pods on nodes")
+            of_seed = "" if one.seed is None else f" (seed {one.seed}, the first)"
+            yield f"{one.policy}: at {clock_text(one.at)}, {placed} pods on nodes{of_seed}"
     if any(not judgement.optimum.is_proven for one in judged for judgement in one.judgements):
-        narrate(
+        yield (
             f"where BEST is a range, the solver ran out of its {choices.seconds:g} s: the best placement it knows, and "
             "what none can beat; --optimum-seconds gives it more"
         )
     others = sorted({name for one in judged for name in one.problem.not_looked_at})
     if others:
-        narrate(f"BEST does not keep to {', '.join(others)}: with these rules, less may be possible")
+        yield f"BEST does not keep to {', '.join(others)}: with these rules, less may be possible"
 
 
 def _row(policy: str, judgement: Judgement) -> dict[str, str]:
