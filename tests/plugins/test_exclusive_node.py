@@ -10,7 +10,7 @@ import pytest
 
 from fairway.cluster import Action, Cluster, Nodes, Resource
 from fairway.cycle import Outcome
-from fairway.model import OwnerReference, Pod
+from fairway.model import LabelSelector, OwnerReference, Pod, TopologySpreadConstraint
 from fairway.plugin import SKIP, Refusal
 from fairway.plugins.exclusive_node import ExclusiveNode, ExclusiveNodeArgs
 from fairway.testing import check_plugin, cluster, node, pod
@@ -188,6 +188,27 @@ def test_who_has_a_node_to_itself_may_have_to_go() -> None:
         [node("a"), node("b")], [tenant("a1", node="a", **TRAIN), tenant("b1", node="b", priority=60, **TRAIN)]
     )
     assert preempting(here, pod("wanted", priority=50)) == {"a": ["a1"]}
+
+
+# -- the taint that keeps others off ----------------------------------------------------------------------------------
+
+
+def test_who_sees_the_pods_does_not_look_at_the_taint() -> None:
+    spread = TopologySpreadConstraint(
+        max_skew=1,
+        topology_key="kubernetes.io/hostname",
+        when_unsatisfiable="DoNotSchedule",
+        label_selector=LabelSelector(match_labels={"app": "x"}),
+        node_taints_policy="Honor",
+    )
+    guarded = node("guarded", taints="fairway.dev/exclusive=1:NoSchedule")
+    there = [pod("there", node="plain", labels={"app": "x"}), pod("other", node="guarded", labels={"app": "y"})]
+    wanted = pod("wanted", labels={"app": "x"}, spread=spread)
+    plugins = ("TaintToleration", "PodTopologySpread")
+    without = profile(cluster([guarded, node("plain")], there), *plugins)
+    assert without.inspect(wanted).feasible == ["plain"]
+    aware = profile(cluster([guarded, node("plain")], there), *plugins, "ExclusiveNode")
+    assert aware.inspect(wanted).feasible == ["guarded"]  # it counts as a domain, and is the emptier one
 
 
 # -- hints -------------------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from fairway.cycle.guard import BUILT_IN, PluginError, guard
 from fairway.cycle.pre_bind import PreBind
 from fairway.cycle.sampling import Sampler, TieBreak, TieBreaker
 from fairway.cycle.timing import PluginTimer, timed
-from fairway.model import Pod
+from fairway.model import Pod, Toleration
 from fairway.model.group import GroupReading
 from fairway.plugin import Action, ClusterEvent, Code, Hint, Notice, Plugin, Refusal, Resource, overrides
 
@@ -63,6 +63,9 @@ class Profile:
         asked in this order: those that may be ignored come last (`Configuration.extenders` has them so).
         """
         plugins = {name: _make(name, config, cluster) for name in config.entries}
+        judged = dict.fromkeys(key for plugin in plugins.values() for key in plugin.judged_taints)
+        for plugin in plugins.values() if judged else ():
+            plugin.borne = tuple(Toleration(key=key, operator="Exists") for key in judged)
         if timer is not None:
             timed(plugins.values(), timer)
         points = config.points

@@ -54,7 +54,7 @@ from fairway.plugin import (
     Resource,
     Skip,
 )
-from fairway.plugins.exclusive_guard import guarding
+from fairway.plugins.exclusive_guard import TAINT, guarding
 from fairway.plugins.scheduling_gates import is_about
 
 HAS_OTHERS = Refusal(("node(s) had pods of others",))
@@ -89,6 +89,7 @@ class ExclusiveNode(Plugin):
     annotations = ANNOTATIONS
     reads = Aspect.PODS
     refused_word = "taken"
+    judged_taints = (TAINT,)
     Args = ExclusiveNodeArgs
     args: ExclusiveNodeArgs
 
