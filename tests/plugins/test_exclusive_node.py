@@ -66,6 +66,18 @@ TRAIN = {"exclusive": "node", "gang": "train"}
         pytest.param(tenant(gang="t", alone="true"), tenant("a", gang="t"), MEMBER, id="one a node, not exclusive"),
         pytest.param(tenant(**TRAIN, alone="false"), tenant("a", **TRAIN), None, id="several members a node"),
         pytest.param(
+            tenant(exclusive="node", annotations={"scheduling.k8s.io/group-name": "g"}),
+            tenant("a", exclusive="node", annotations={"scheduling.k8s.io/group-name": "g"}),
+            None,
+            id="members of Volcano's group",
+        ),
+        pytest.param(
+            tenant(exclusive="node", labels={"scheduling.x-k8s.io/pod-group": "g"}, owner=owned("a", "Job", "1")),
+            tenant("a", exclusive="node", labels={"scheduling.x-k8s.io/pod-group": "g"}, owner=owned("b", "Job", "2")),
+            None,
+            id="a group of several controllers",
+        ),
+        pytest.param(
             tenant(exclusive="node", owner=owned("a", "Job", "1")),
             tenant("a", exclusive="node", owner=owned("a", "Job", "1")),
             None,
