@@ -21,7 +21,6 @@ def read(profile: dict[str, Any]) -> Configuration:
 def test_exclusive_nodes_are_off_unless_asked_for() -> None:
     (plain,) = read({}).profiles
     assert "ExclusiveNode" not in plain.entries
-    assert "TaintToleration" not in plain.args
     assert read({"fairway": {"exclusive": False}}).profiles == (plain,)
 
 
@@ -32,14 +31,13 @@ def test_exclusive_nodes_are_a_plugin_behind_all_others() -> None:
         assert found.points[point] == (*plain.points[point], "ExclusiveNode")
     assert found.points["score"] == plain.points["score"]
     assert found.args["ExclusiveNode"] == ExclusiveNodeArgs()
-    assert found.args["TaintToleration"] == {"ignoredKeys": ["fairway.dev/exclusive"]}
 
 
 def test_the_guard_is_an_argument() -> None:
     own = {"exclusive": True, "exclusiveGuard": "taint"}
-    told = [{"name": "TaintToleration", "args": {"ignoredKeys": ["other"]}}, {"name": "ExclusiveNode"}]
-    (found,) = read({"fairway": own, "pluginConfig": told}).profiles
-    assert found.args["ExclusiveNode"] == ExclusiveNodeArgs(guard="taint")
+    for told in ([], [{"name": "ExclusiveNode"}], [{"name": "ExclusiveNode", "args": {"guard": "none"}}]):
+        (found,) = read({"fairway": own, "pluginConfig": told}).profiles
+        assert found.args["ExclusiveNode"] == ExclusiveNodeArgs(guard="taint")
 
 
 def test_what_a_person_lists_stays_where_it_is() -> None:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import json
 from typing import Any
 
+import msgspec
 import pytest
 
+from fairway.cluster import Event, Verb
+from fairway.live.api.connection import Answer
 from fairway.live.service import LiveScheduler
+from fairway.live.world.events import EventWriter
+from fairway.live.world.node_guard import SWEEP_SECONDS, NodeGuard
+from fairway.testing import cluster
+from fairway.testing import node as made_node
 from tests.live.fake_api_server import FakeApiServer, Tree
 from tests.live.live_cluster import bindings, node, play, pod
+from tests.live.virtual_loop import LoopClock, run_virtually
 
 KEY = "fairway.dev/exclusive"
 OTHER = {"key": "dedicated", "value": "db", "effect": "PreferNoSchedule"}
@@ -251,3 +261,39 @@ def test_a_shadow_writes_nothing() -> None:
         configuration=GUARDED,
         is_shadow=True,
     )
+
+
+def test_it_looks_again_without_any_news() -> None:
+    """What nobody tells of is seen at the latest half a minute later."""
+
+    class Patched:
+        """An API server that keeps what it is asked to write."""
+
+        def __init__(self) -> None:
+            self.written: list[list[Tree]] = []
+
+        async def request(self, method: str, path: str, *, body: bytes | None = None, **_: Any) -> Answer:
+            assert (method, path, body is None) == ("PATCH", "/api/v1/nodes/a", False)
+            document = json.loads(body or b"")
+            self.written.append(document["spec"]["taints"])
+            return Answer(200, {}, json.dumps({"metadata": {"resourceVersion": "8"}}).encode())
+
+    async def story() -> None:
+        api, clock, here = Patched(), LoopClock(), cluster([])
+        events = EventWriter(api, clock, may_write=lambda: True, is_busy=lambda: False)
+        guard = NodeGuard(api, here, clock, events, lambda: True, is_tainting=True)
+        working = asyncio.ensure_future(guard.run())
+        await clock.sleep(1)
+        there = made_node("a", taints="fairway.dev/exclusive=gone:NoSchedule")
+        meta = msgspec.structs.replace(there.metadata, resource_version="7")
+        here.apply(Event(Verb.ADDED, msgspec.structs.replace(there, metadata=meta)))  # and the guard is not told
+        await clock.sleep(SWEEP_SECONDS - 2)
+        assert api.written == []
+        await clock.sleep(2)
+        assert api.written == [[]]
+        await clock.sleep(2 * SWEEP_SECONDS)
+        assert api.written == [[]]  # until the watch shows what was written
+        assert not working.done()
+        working.cancel()
+
+    run_virtually(story())

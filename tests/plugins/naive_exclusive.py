@@ -13,6 +13,7 @@ import numpy as np
 
 from fairway.cluster import Event, Verb
 from fairway.model import OwnerReference, Pod
+from fairway.model.pod import PodSchedulingGroup
 from fairway.testing import node, pod
 from fairway.testing.situations import Dice, Situation
 
@@ -26,10 +27,19 @@ def belongs_to_node(one: Pod) -> bool:
     return by_daemon_set or "kubernetes.io/config.mirror" in one.metadata.annotations
 
 
+def group(one: Pod) -> str:
+    own = one.spec.scheduling_group
+    if own is not None and own.pod_group_name:
+        return str(own.pod_group_name)
+    return one.metadata.labels.get("scheduling.x-k8s.io/pod-group") or one.metadata.annotations.get(
+        "fairway.dev/gang", ""
+    )
+
+
 def same_job(one: Pod, other: Pod) -> bool:
     if one.metadata.uid == other.metadata.uid:
         return True
-    gangs = [each.metadata.annotations.get("fairway.dev/gang", "") for each in (one, other)]
+    gangs = [group(each) for each in (one, other)]
     if any(gangs):
         return gangs[0] == gangs[1] and one.metadata.namespace == other.metadata.namespace
     owners = [[ref.uid for ref in each.metadata.owner_references if ref.controller] for each in (one, other)]
@@ -92,6 +102,8 @@ def random_tenant(dice: Dice, name: str, node_name: str = "") -> Pod:
     return pod(
         name,
         namespace=dice.pick(("default", "ml")),
+        labels={"scheduling.x-k8s.io/pod-group": dice.pick(("train", "sweep"))} if dice.flip(15) else {},
+        scheduling_group=PodSchedulingGroup(pod_group_name="train") if dice.flip(15) else None,
         annotations=annotations,
         owner=owner,
         node=node_name,
@@ -123,6 +135,8 @@ def changed_tenant(dice: Dice, one: Pod) -> Pod:
     return pod(
         one.metadata.name,
         namespace=one.metadata.namespace,
+        labels=other.metadata.labels,
+        scheduling_group=one.spec.scheduling_group,
         annotations=other.metadata.annotations,
         owner=other.metadata.owner_references[0] if other.metadata.owner_references else None,
         node=one.spec.node_name,

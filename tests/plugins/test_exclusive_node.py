@@ -10,7 +10,7 @@ import pytest
 
 from fairway.cluster import Action, Cluster, Nodes, Resource
 from fairway.cycle import Outcome
-from fairway.model import OwnerReference, Pod
+from fairway.model import LabelSelector, OwnerReference, Pod, TopologySpreadConstraint
 from fairway.plugin import SKIP, Refusal
 from fairway.plugins.exclusive_node import ExclusiveNode, ExclusiveNodeArgs
 from fairway.testing import check_plugin, cluster, node, pod
@@ -65,6 +65,18 @@ TRAIN = {"exclusive": "node", "gang": "train"}
         pytest.param(tenant(**TRAIN, alone="true"), tenant("a", **TRAIN), MEMBER, id="one member a node"),
         pytest.param(tenant(gang="t", alone="true"), tenant("a", gang="t"), MEMBER, id="one a node, not exclusive"),
         pytest.param(tenant(**TRAIN, alone="false"), tenant("a", **TRAIN), None, id="several members a node"),
+        pytest.param(
+            tenant(exclusive="node", annotations={"scheduling.k8s.io/group-name": "g"}),
+            tenant("a", exclusive="node", annotations={"scheduling.k8s.io/group-name": "g"}),
+            None,
+            id="members of Volcano's group",
+        ),
+        pytest.param(
+            tenant(exclusive="node", labels={"scheduling.x-k8s.io/pod-group": "g"}, owner=owned("a", "Job", "1")),
+            tenant("a", exclusive="node", labels={"scheduling.x-k8s.io/pod-group": "g"}, owner=owned("b", "Job", "2")),
+            None,
+            id="a group of several controllers",
+        ),
         pytest.param(
             tenant(exclusive="node", owner=owned("a", "Job", "1")),
             tenant("a", exclusive="node", owner=owned("a", "Job", "1")),
@@ -188,6 +200,27 @@ def test_who_has_a_node_to_itself_may_have_to_go() -> None:
         [node("a"), node("b")], [tenant("a1", node="a", **TRAIN), tenant("b1", node="b", priority=60, **TRAIN)]
     )
     assert preempting(here, pod("wanted", priority=50)) == {"a": ["a1"]}
+
+
+# -- the taint that keeps others off ----------------------------------------------------------------------------------
+
+
+def test_who_sees_the_pods_does_not_look_at_the_taint() -> None:
+    spread = TopologySpreadConstraint(
+        max_skew=1,
+        topology_key="kubernetes.io/hostname",
+        when_unsatisfiable="DoNotSchedule",
+        label_selector=LabelSelector(match_labels={"app": "x"}),
+        node_taints_policy="Honor",
+    )
+    guarded = node("guarded", taints="fairway.dev/exclusive=1:NoSchedule")
+    there = [pod("there", node="plain", labels={"app": "x"}), pod("other", node="guarded", labels={"app": "y"})]
+    wanted = pod("wanted", labels={"app": "x"}, spread=spread)
+    plugins = ("TaintToleration", "PodTopologySpread")
+    without = profile(cluster([guarded, node("plain")], there), *plugins)
+    assert without.inspect(wanted).feasible == ["plain"]
+    aware = profile(cluster([guarded, node("plain")], there), *plugins, "ExclusiveNode")
+    assert aware.inspect(wanted).feasible == ["guarded"]  # it counts as a domain, and is the emptier one
 
 
 # -- hints -------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairway.cluster import Action, Cluster, Nodes, Resource
-from fairway.model import Node, Pod
+from fairway.model import Node, Pod, Toleration
 from fairway.plugins.taint_toleration import TaintToleration
 from fairway.testing import cluster, node, pod
 from fairway.testing.interview import Interview
@@ -121,7 +121,8 @@ def test_events_that_help(
 def test_a_taint_that_another_plugin_knows_better_is_not_looked_at() -> None:
     taints = ["fairway.dev/exclusive=1:NoSchedule", "fairway.dev/exclusive=1:PreferNoSchedule"]
     here = cluster([node("guarded", taints=taints), node("other", taints=["gpu", *taints]), node("plain")])
-    plugin = TaintToleration(here, {"ignoredKeys": ["fairway.dev/exclusive"]})
+    plugin = TaintToleration(here)
+    plugin.borne = (Toleration(key="fairway.dev/exclusive", operator="Exists"),)
     assert plugin.filter(here.classify(pod()), Nodes(here), None).tolist() == [True, False, True]
     assert TaintToleration(here).filter(here.classify(pod()), Nodes(here), None).tolist() == [False, False, True]
     state = plugin.pre_score(here.classify(pod()), Nodes(here))
@@ -130,8 +131,3 @@ def test_a_taint_that_another_plugin_knows_better_is_not_looked_at() -> None:
     guarded, unguarded = node("n", taints=taints), node("n")
     assert not helps(plugin, pod(), Resource.NODE, Action.UPDATE_NODE_TAINT, guarded, unguarded)
     assert helps(TaintToleration(here), pod(), Resource.NODE, Action.UPDATE_NODE_TAINT, guarded, unguarded)
-
-
-def test_keys_to_be_ignored_have_to_be_keys() -> None:
-    with pytest.raises(ValueError, match="has to be a list of keys"):
-        TaintToleration(cluster(1), {"ignoredKeys": "gpu"})

@@ -16,7 +16,6 @@ from fairway.config.config_file import KubeSchedulerProfile, PluginChoice, Plugi
 __all__ = ["with_own_plugins"]
 
 EXCLUSIVE_NODE: Final = "ExclusiveNode"
-GUARD_TAINT: Final = "fairway.dev/exclusive"
 
 
 def with_own_plugins(profile: KubeSchedulerProfile) -> KubeSchedulerProfile:
@@ -24,9 +23,6 @@ def with_own_plugins(profile: KubeSchedulerProfile) -> KubeSchedulerProfile:
     own = profile.fairway
     if not own.exclusive:
         return profile
-    profile = _told(
-        profile, "TaintToleration", {"ignoredKeys": [GUARD_TAINT]}
-    )  # ExclusiveNode sees the pods themselves
     if own.exclusive_guard != "none":
         profile = _told(profile, EXCLUSIVE_NODE, {"guard": own.exclusive_guard})
     return _with_plugin(profile, EXCLUSIVE_NODE)

@@ -31,7 +31,7 @@ from fairway.cycle.guard import BUILT_IN, PluginError, guard
 from fairway.cycle.pre_bind import PreBind
 from fairway.cycle.sampling import Sampler, TieBreak, TieBreaker
 from fairway.cycle.timing import PluginTimer, timed
-from fairway.model import Pod
+from fairway.model import Pod, Toleration
 from fairway.model.group import GroupReading
 from fairway.plugin import Action, ClusterEvent, Code, Hint, Notice, Plugin, Refusal, Resource, overrides
 
@@ -62,7 +62,7 @@ class Profile:
         `timer` is told what each plugin uses; without one, nothing is measured. `extenders` are
         asked in this order: those that may be ignored come last (`Configuration.extenders` has them so).
         """
-        plugins = {name: _make(name, config, cluster) for name in config.entries}
+        plugins = _make_all(config, cluster)
         if timer is not None:
             timed(plugins.values(), timer)
         points = config.points
@@ -298,6 +298,15 @@ def _stand_in(plugin: Plugin, point: str, missing: Sequence[str]) -> Plugin:
     """Who takes the plugin's part at a point, given the steps before it that it misses; as a rule, the plugin."""
     others = (plugin.unprepared(point, step) for step in missing)
     return next((other for other in others if other is not plugin), plugin)
+
+
+def _make_all(config: ProfileConfig, cluster: Cluster) -> dict[str, Plugin]:
+    """The plugins by name, each told of the taints that another one judges."""
+    plugins = {name: _make(name, config, cluster) for name in config.entries}
+    judged = dict.fromkeys(key for plugin in plugins.values() for key in plugin.judged_taints)
+    for plugin in plugins.values() if judged else ():
+        plugin.borne = tuple(Toleration(key=key, operator="Exists") for key in judged)
+    return plugins
 
 
 def _make(name: str, config: ProfileConfig, cluster: Cluster) -> Plugin:

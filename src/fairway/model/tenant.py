@@ -1,8 +1,8 @@
 """Whose a pod is, and with whom it shares a node: its job, its user, and whether it wants nodes to itself.
 
-In: a pod's annotations, namespace and controller. Out: its `Tenant`, and `are_foreign`, the one rule by which exclusive
-nodes are judged: pods of one job may be together, so may pods of one user that say `exclusive: user`, and nobody else
-where either wants the node to itself. `cluster.tallies.tenants` counts them by row, for the plugin `ExclusiveNode`.
+In: a pod's annotations, group, controller and namespace. Out: its `Tenant`, and `are_foreign`, the one rule by which
+exclusive nodes are judged: pods of one job may be together, so may pods of one user that say `exclusive: user`, and
+nobody else where either wants the node to itself. `cluster.tallies.tenants` counts them by row, for `ExclusiveNode`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,21 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 from fairway.model.field_problem import shown
+from fairway.model.group import (
+    FAIRWAY,
+    KOORDINATOR,
+    START_TOGETHER,
+    VOLCANO_NAMES,
+    GroupKey,
+    GroupReading,
+    membership,
+)
 from fairway.model.names import label_value_problem
 from fairway.model.pod import Pod
 
 __all__ = [
     "EXCLUSIVE",
-    "GANG",
+    "GROUP_ANNOTATIONS",
     "MIRROR",
     "ONE_PER_NODE",
     "USER",
@@ -25,6 +34,7 @@ __all__ = [
     "Tenant",
     "are_foreign",
     "exclusive_scope",
+    "group_of",
     "is_aside",
     "is_lone",
     "job_name",
@@ -36,7 +46,6 @@ __all__ = [
 ]
 
 EXCLUSIVE: Final = "fairway.dev/exclusive"
-GANG: Final = "fairway.dev/gang"
 ONE_PER_NODE: Final = "fairway.dev/gang-one-per-node"
 USER: Final = "fairway.dev/user"
 MIRROR: Final = "kubernetes.io/config.mirror"
@@ -45,6 +54,10 @@ MIRROR: Final = "kubernetes.io/config.mirror"
 Scope = Literal["", "node", "user"]
 """With whom a pod shares its node: with anybody; with its own job; with jobs of its user that say so too."""
 
+GROUP_ANNOTATIONS: Final = (f"{FAIRWAY}gang", *VOLCANO_NAMES, f"{KOORDINATOR}name", START_TOGETHER)
+"""Annotations by which a pod may say which group it belongs to; labels and its spec may say so, too."""
+
+AS_PODS_SAY: Final = GroupReading()
 SCOPES: Final[Mapping[str, Scope]] = {"node": "node", "user": "user"}
 SWITCHES: Final = {"true": True, "false": False}
 JOBS: Final = uuid.UUID("0d6f4b3c-6f0e-5c59-9f0a-6b2f6d1c8f11")
@@ -59,29 +72,37 @@ class Tenant(NamedTuple):
     job: str
 
 
+def group_of(pod: Pod) -> GroupKey | None:
+    """The group that the pod itself says it belongs to, in any spelling."""
+    found = membership(pod, AS_PODS_SAY, _nobody_asks)
+    return None if found is None else found.key
+
+
+def _nobody_asks(pod: Pod) -> bool:
+    """What a controller says may change while its pods stay; here pods alone are read."""
+    return False
+
+
 def job_of(pod: Pod) -> str:
-    """What tells the pod's job from all others: that of its gang, or else its controller, or else the pod itself."""
+    """What tells the pod's job from all others: its group, or else its controller, or else the pod itself."""
+    if (group := group_of(pod)) is not None:
+        return f"group {group}"
     meta = pod.metadata
-    gang = meta.annotations.get(GANG) if meta.annotations else None
-    if gang:
-        return f"gang {meta.namespace}/{gang}"
     owner = meta.controller if meta.owner_references else None
     return f"uid {meta.uid if owner is None else owner.uid or f'{meta.namespace}/{owner.kind}/{owner.name}'}"
 
 
 def is_lone(pod: Pod) -> bool:
     """Is the pod a job by itself?"""
-    meta = pod.metadata
-    return not meta.annotations.get(GANG) and meta.controller is None
+    return pod.metadata.controller is None and group_of(pod) is None
 
 
 def job_name(pod: Pod) -> str:
-    """What people call the pod's job: `namespace/name` of its gang, its controller, or the pod."""
-    meta = pod.metadata
-    if gang := meta.annotations.get(GANG):
-        return f"{meta.namespace}/{gang}"
-    owner = meta.controller
-    return f"{meta.namespace}/{meta.name if owner is None else owner.name}"
+    """What people call the pod's job: `namespace/name` of its group, its controller, or the pod."""
+    if (group := group_of(pod)) is not None:
+        return str(group)
+    owner = pod.metadata.controller
+    return f"{pod.metadata.namespace}/{pod.metadata.name if owner is None else owner.name}"
 
 
 def job_uid(job: str) -> str:

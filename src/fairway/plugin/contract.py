@@ -15,7 +15,7 @@ import numpy as np
 
 from fairway.cluster import TIME_PASSED, Action, Aspect, Cluster, ClusterEvent, Nodes, PodClass, Resource
 from fairway.cluster.datasets.data_step import DataStep
-from fairway.model import Pod
+from fairway.model import Pod, Toleration
 from fairway.plugin.smaller_requests import smaller_requests
 from fairway.plugin.verdicts import (
     Attempt,
@@ -52,6 +52,12 @@ class Plugin:
     annotations: ClassVar[tuple[str, ...] | None] = None
     """The annotations of pods that it reads: their names, or with a "/" at the end all under that prefix. Pods that
     differ in none that any plugin reads share a class. None: it may read any, so nothing is shared among such pods."""
+
+    judged_taints: ClassVar[tuple[str, ...]] = ()
+    """Keys of taints that it judges better than they tell: the other plugins of its profile do not look at them."""
+
+    borne: tuple[Toleration, ...] = ()
+    """Tolerations that every pod is taken to have, because another plugin of the profile judges such taints."""
 
     time_step: int = 60
     """For those that read `Aspect.TIME`: the clock that `now` shows moves in steps of so many whole seconds. It may be

@@ -54,19 +54,20 @@ from fairway.plugin import (
     Resource,
     Skip,
 )
-from fairway.plugins.exclusive_guard import guarding
+from fairway.plugins.exclusive_guard import TAINT, guarding
 from fairway.plugins.scheduling_gates import is_about
 
 HAS_OTHERS = Refusal(("node(s) had pods of others",))
 IS_TAKEN = Refusal(("node(s) were taken exclusively",))
 HAS_MEMBER = Refusal(("node(s) had another member of the job",))
 
-
 NUM_NAMED = 4
 """So many jobs are named to people who ask; the rest are others."""
 
-YES = np.ones(1, bool)  # (1,): the answer about one row where nobody is exclusive, by far the most frequent one
-YES.flags.writeable = False
+MANY_ROWS = 256
+YES_TO_ALL = np.ones(MANY_ROWS, bool)  # (256,): answers about a few rows where nobody is exclusive, of which most are
+YES_TO_ALL.setflags(write=False)
+YES = YES_TO_ALL[:1]  # about one
 
 
 class ExclusiveNodeArgs(PluginArgs, frozen=True, kw_only=True):
@@ -89,6 +90,7 @@ class ExclusiveNode(Plugin):
     annotations = ANNOTATIONS
     reads = Aspect.PODS
     refused_word = "taken"
+    judged_taints = (TAINT,)
     Args = ExclusiveNodeArgs
     args: ExclusiveNodeArgs
 
@@ -127,7 +129,9 @@ class ExclusiveNode(Plugin):
         tenants = self._tenants
         if not (tenants.num_exclusive or state.is_demanding):
             rows = nodes.rows
-            return YES if not isinstance(rows, slice) and len(rows) == 1 else np.ones(len(nodes), bool)
+            if isinstance(rows, slice) or len(rows) > MANY_ROWS:
+                return np.ones(len(nodes), bool)
+            return YES if len(rows) == 1 else YES_TO_ALL[: len(rows)]
         counts = tenants.count_foreign(state.tenant, nodes.rows)
         if state.is_alone:
             counts = counts + tenants.count_members(state.tenant.job, nodes.rows)

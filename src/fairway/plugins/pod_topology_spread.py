@@ -122,7 +122,7 @@ class PodTopologySpread(Plugin):
         kept = self._kept(pod)
         if not kept.hard:
             return SKIP if kept.problem is None else kept.problem
-        kept.hard_spread = hard_spread(self.cluster, self._topologies, pod, kept.hard, kept.hard_spread)
+        kept.hard_spread = hard_spread(self.cluster, self._topologies, pod, kept.hard, kept.hard_spread, self.borne)
         return kept.hard_spread
 
     def filter(self, pod: PodClass, nodes: Nodes, state: HardSpread) -> NDArray[np.bool_]:
@@ -162,7 +162,9 @@ class PodTopologySpread(Plugin):
             return SKIP
         # A node without a zone can still be compared by its host name, but only under the system's defaults.
         needs_all_keys = bool(pod.spec.topology_spread_constraints) or not self._is_system_default
-        kept.soft_spread = soft_spread(self.cluster, self._topologies, pod, kept.soft, needs_all_keys, kept.soft_spread)
+        kept.soft_spread = soft_spread(
+            self.cluster, self._topologies, pod, kept.soft, needs_all_keys, kept.soft_spread, self.borne
+        )
         return kept.soft_spread.weigh(nodes.rows)
 
     def score(self, pod: PodClass, nodes: Nodes, state: Crowd) -> NDArray[np.int64]:

@@ -21,7 +21,7 @@ from fairway.cluster.node_selection import (
     required_node_affinity_mask,
     untolerated_mask,
 )
-from fairway.model import LabelSelector, Pod, PodSpec, TopologySpreadConstraint
+from fairway.model import LabelSelector, Pod, PodSpec, Toleration, TopologySpreadConstraint
 from fairway.model.selector import Selector, compile_selector, selector_from_labels
 from fairway.plugins.topology_domains import Topology
 
@@ -122,8 +122,12 @@ class Ground:
         constraints: Sequence[Constraint],
         topologies: Sequence[Topology],
         needs_all_keys: bool,
+        borne: tuple[Toleration, ...] = (),
     ) -> None:
-        """`needs_all_keys`: nodes that lack the key of one constraint do not count for the others either."""
+        """`needs_all_keys`: nodes that lack the key of one constraint do not count for the others either.
+
+        `borne`: tolerations that every pod has.
+        """
         self.topologies = topologies
         everywhere = slice(0, cluster.nodes.num_rows)
         keyed = allowed = tolerated = None
@@ -132,7 +136,7 @@ class Ground:
         if has_required_node_affinity(spec) and any(constraint.honors_affinity for constraint in constraints):
             allowed = required_node_affinity_mask(cluster, spec, everywhere)
         if any(constraint.honors_taints for constraint in constraints):
-            tolerated = ~untolerated_mask(cluster, spec.tolerations, everywhere)
+            tolerated = ~untolerated_mask(cluster, (*spec.tolerations, *borne), everywhere)
         self.domains: list[NDArray[np.intp]] = []  # each (num_rows,)
         for constraint, topology in zip(constraints, topologies, strict=True):
             domains = topology.domains if needs_all_keys else topology.domains_with_blank()

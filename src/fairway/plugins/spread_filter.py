@@ -18,6 +18,7 @@ from fairway.plugins.topology_domains import DomainMask, Topologies, Topology
 
 if TYPE_CHECKING:
     from fairway.cluster import Cluster, Counter, Counters, PodClass, Rows
+    from fairway.model import Toleration
 
 NO_MINIMUM = 2**31 - 1
 """The fewest pods in any domain when there is no domain at all."""
@@ -146,12 +147,13 @@ def hard_spread(
     pod: PodClass,
     constraints: tuple[Constraint, ...],
     before: HardSpread | None,
+    borne: tuple[Toleration, ...] = (),
 ) -> HardSpread:
     """The state to filter with, up to date: the one from before if no node changed in a way that matters."""
     version = cluster.node_journal.end
     if before is None or before.version != version:
         divided = [topologies.of(each.key, version) for each in constraints]
-        ground = Ground(cluster, pod.spec, constraints, divided, needs_all_keys=True)
+        ground = Ground(cluster, pod.spec, constraints, divided, True, borne)
         if before is None or not before.ground.is_like(ground):
             before = HardSpread(pod, constraints, ground, cluster.counters)
         before.version = version

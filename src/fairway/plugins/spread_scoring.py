@@ -20,6 +20,7 @@ from fairway.plugins.topology_domains import FEW_ROWS, DomainCounts, ReadCounter
 
 if TYPE_CHECKING:
     from fairway.cluster import Cluster, Counters, PodClass, Rows
+    from fairway.model import Toleration
 
 ENOUGH_ROWS = 96
 """So many feasible nodes often show every domain there is; only if they do not are the others looked at."""
@@ -274,12 +275,13 @@ def soft_spread(
     constraints: tuple[Constraint, ...],
     needs_all_keys: bool,
     before: SoftSpread | None,
+    borne: tuple[Toleration, ...] = (),
 ) -> SoftSpread:
     """The counts to score with: those from before if no node changed in a way that matters."""
     version = cluster.node_journal.end
     if before is None or before.version != version:
         divided = [topologies.of(each.key, version) for each in constraints]
-        ground = Ground(cluster, pod.spec, constraints, divided, needs_all_keys)
+        ground = Ground(cluster, pod.spec, constraints, divided, needs_all_keys, borne)
         if before is None or not before.ground.is_like(ground):
             before = SoftSpread(pod, constraints, ground, needs_all_keys, cluster)
         before.version = version

@@ -1,7 +1,7 @@
 """TaintToleration: taints that a pod does not tolerate keep it away, or are held against the node.
 
 NoSchedule and NoExecute refuse; each PreferNoSchedule taint that is not tolerated counts against a node in scoring.
-Taints whose keys are among its argument `ignoredKeys` it does not look at: another plugin of the profile knows better.
+Taints that another plugin of the profile judges (`Plugin.judged_taints`) it does not look at.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from fairway.plugin import (
     Action,
     Aspect,
     Change,
-    Cluster,
     ClusterEvent,
     Code,
     Hint,
@@ -36,7 +35,6 @@ from fairway.plugin import (
 from fairway.plugins.scheduling_gates import is_about
 from fairway.plugins.unprepared import Unprepared
 
-IGNORED_KEYS = "ignoredKeys"
 REFUSAL = Refusal(("node(s) had untolerated taint(s)",), Code.UNRESOLVABLE)
 
 
@@ -48,16 +46,9 @@ class TaintToleration(Plugin):
     normalize = "reverse"
     refused_word = "tainted"
 
-    def __init__(self, cluster: Cluster, args: Any = None) -> None:
-        super().__init__(cluster, args)
-        keys = args.get(IGNORED_KEYS, ()) if isinstance(args, dict) else ()
-        if not (isinstance(keys, list | tuple) and all(isinstance(key, str) and key for key in keys)):
-            raise ValueError(f"{IGNORED_KEYS} is {keys!r}; it has to be a list of keys of taints")
-        self._ignored = tuple(Toleration(key=key, operator="Exists") for key in keys)
-
     def _tolerations(self, pod: Pod) -> tuple[Toleration, ...]:
         """The pod's own, and those that every pod is taken to have."""
-        return (*pod.spec.tolerations, *self._ignored) if self._ignored else pod.spec.tolerations
+        return (*pod.spec.tolerations, *self.borne) if self.borne else pod.spec.tolerations
 
     def filter(self, pod: PodClass, nodes: Nodes, state: Any) -> NDArray[np.bool_]:
         """Nodes without a NoSchedule or NoExecute taint that the pod does not tolerate."""

@@ -13,11 +13,11 @@ from fairway.cluster.nodes import NodeTable
 from fairway.cluster.pod_class import PodClass
 from fairway.cluster.tallies.tally import RowsByKey
 from fairway.model import Pod
-from fairway.model.tenant import GANG, job_name
+from fairway.model.tenant import GROUP_ANNOTATIONS, job_name
 
 __all__ = ["ANNOTATIONS", "JobPlaces"]
 
-ANNOTATIONS: Final = (GANG,)
+ANNOTATIONS: Final = GROUP_ANNOTATIONS
 """What the name of a pod's job depends on; who reads places declares it first."""
 
 

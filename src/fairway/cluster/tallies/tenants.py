@@ -21,7 +21,7 @@ from fairway.cluster.view import Rows
 from fairway.model import Pod
 from fairway.model.tenant import (
     EXCLUSIVE,
-    GANG,
+    GROUP_ANNOTATIONS,
     MIRROR,
     ONE_PER_NODE,
     USER,
@@ -35,7 +35,7 @@ from fairway.model.tenant import (
 
 __all__ = ["ANNOTATIONS", "Tenants", "intruders"]
 
-ANNOTATIONS: Final = (EXCLUSIVE, GANG, USER, ONE_PER_NODE, MIRROR)
+ANNOTATIONS: Final = (EXCLUSIVE, USER, ONE_PER_NODE, MIRROR, *GROUP_ANNOTATIONS)
 """What says whose a pod is, and what it wants."""
 
 
