@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -163,6 +164,9 @@ func (r *groupRun) group(name string) (*groupExpectation, error) {
 	}
 	sort.SliceStable(tried, func(i, j int) bool { return *tried[i].Spec.Priority > *tried[j].Spec.Priority })
 	expect, err := r.cycle(name, tried, gated)
+	if err == nil && strings.HasPrefix(expect.Condition.Message, "cannot determine domain") && r.numRunning(name) > 1 {
+		return nil, errors.New("which of the running members is named is left to chance")
+	}
 	if err == nil && expect.Result == "preempting" {
 		expect.Retry, err = r.cycle(name, r.nominated(tried), gated)
 	}
@@ -170,6 +174,19 @@ func (r *groupRun) group(name string) (*groupExpectation, error) {
 		r.cluster.scheduler.SchedulingQueue.DeleteNominatedPodIfExists(pod)
 	}
 	return expect, err
+}
+
+// numRunning is how many members of a group are on nodes.
+func (r *groupRun) numRunning(name string) int {
+	found := 0
+	for _, object := range r.cluster.pods().List() {
+		pod := object.(*v1.Pod)
+		isMember := pod.Spec.SchedulingGroup != nil && pod.Namespace+"/"+*pod.Spec.SchedulingGroup.PodGroupName == name
+		if isMember && pod.Spec.NodeName != "" {
+			found++
+		}
+	}
+	return found
 }
 
 func (r *groupRun) gate(pod *v1.Pod) *refusal {
