@@ -1,7 +1,7 @@
 """Cases about groups of pods: a cluster, PodGroups of every sort, and their members, some of which run already.
 
-In: a seed, a number, and one of the kinds of such cases. Out: a case as the corpus has them, without decisions, with the
-feature gates that it is to be decided with. Members of a group are replicas of one or two pods, as they are in life.
+In: a `Draw`, a name, and one of the kinds of such cases. Out: a case as the corpus has them, without decisions, with
+the feature gates that it is to be decided with. Members of a group are replicas of one or two pods.
 Called by `cases`.
 """
 
