@@ -13,6 +13,7 @@ import numpy as np
 
 from tests.fuzz.configurations import make_configuration
 from tests.fuzz.draw import Draw, Json
+from tests.fuzz.groups import GROUP_KINDS, GROUP_USUAL, make_group_case
 from tests.fuzz.nodes import make_namespaces, make_nodes
 from tests.fuzz.pods import Setting, make_pod
 from tests.fuzz.policies import make_budgets, make_controllers, make_priority_classes
@@ -110,6 +111,7 @@ KINDS: Final[Mapping[str, Mapping[str, float]]] = {
         "taints": 0.05,
     },
     "odd": {"odd values": 0.3, "node affinity": 0.7, "matchFields": 0.1},
+    **{kind: {**GROUP_USUAL, **mix} for kind, (_, mix) in GROUP_KINDS.items()},
 }
 """By kind: the features that are likelier, or less likely, than usual."""
 
@@ -123,6 +125,8 @@ def make_cases(seed: int, first: int, count: int, kinds: Sequence[str]) -> Itera
 def make_case(seed: int, number: int, kind: str) -> Json:
     """One case."""
     draw = Draw(np.random.default_rng([seed, number]), {**USUAL, **KINDS[kind]})
+    if kind in GROUP_KINDS:
+        return make_group_case(draw, f"fuzz-{kind}-{seed}-{number}", kind)
     count = 0 if draw.chance(0.01) else draw.pick((1, 2, 3, 4, 6, 8, 12, 16))
     nodes = make_nodes(draw, count)
     names = [node["metadata"]["name"] for node in nodes]

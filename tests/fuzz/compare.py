@@ -40,7 +40,7 @@ def compare(line: bytes) -> Finding | None:
     """Run a labelled case; a case that Fairway does not even read is a finding too."""
     try:
         case = decode_case(CaseLine("fuzz", 1, line))
-        return _first(case) or _first(_briefly(case))
+        return _first(case) or (_first(_briefly(case)) if case.feature_gates is None else None)
     except (DecodeError, ConfigError) as error:
         return Finding("", [FieldDifference("reading", "it is accepted", str(error))])
 

@@ -25,7 +25,7 @@ import msgspec
 
 from fairway.conformance.corpus import CaseLine, raw_case, read_lines
 from fairway.conformance.corpus_run import check_line
-from fairway.conformance.difference import FieldDifference, differences
+from fairway.conformance.difference import FieldDifference, differences, group_differences
 from tests.kube.build import build_reference
 
 __all__ = ["Disagreement", "disagreements", "relabelled", "time_reference"]
@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 
 class Disagreement(NamedTuple):
-    """A pod about which the reference says something else than the record."""
+    """A pod, or a group, about which the reference says something else than the record."""
 
     case: str
     pod: str
@@ -60,10 +60,12 @@ def disagreements(line: CaseLine, fresh: bytes) -> list[Disagreement]:
     found = raw_case(CaseLine("reference", line.line, fresh)).expect
     if len(found) != len(recorded.expect):
         raise ValueError(f"{recorded.name}: {len(recorded.expect)} decisions are recorded, {len(found)} were made")
+    is_grouped = recorded.feature_gates is not None
+    compare, subject = (group_differences, "group") if is_grouped else (_differences, "pod")
     return [
-        Disagreement(recorded.name, wanted["pod"], words)
+        Disagreement(recorded.name, wanted[subject], words)
         for wanted, got in zip(recorded.expect, found, strict=True)
-        if (words := _differences(wanted, got))
+        if (words := compare(wanted, got))
     ]
 
 

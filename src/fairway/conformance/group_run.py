@@ -99,6 +99,7 @@ class _Run:
                     "for": str(group.key) if victim.preemptor is None else victim.preemptor.key,
                 }
                 for victim in decision.victims
+                if victim.pod.metadata.deletion_timestamp is None  # else it is on its way, and not evicted again
             ],
         }
         self._carry_out(decision)
@@ -120,7 +121,8 @@ class _Run:
                 self._pods[uid] = msgspec.structs.replace(pod, status=status)
                 cluster.nominations.add(self._pods[uid], node)
         for victim in {victim.pod.metadata.uid: victim.pod for victim in decision.victims}.values():
-            cluster.apply(Event(Verb.DELETED, victim))
+            if victim.metadata.deletion_timestamp is None:
+                cluster.apply(Event(Verb.DELETED, victim))
 
 
 def _member_words(member: Decision) -> dict[str, Any]:

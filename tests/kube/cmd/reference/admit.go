@@ -28,6 +28,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/replicationcontroller"
 	"k8s.io/kubernetes/pkg/registry/core/service"
 	"k8s.io/kubernetes/pkg/registry/policy/poddisruptionbudget"
+	"k8s.io/kubernetes/pkg/registry/scheduling/podgroup"
 	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
 	"k8s.io/kubernetes/pkg/registry/storage/csidriver"
 	"k8s.io/kubernetes/pkg/registry/storage/csinode"
@@ -47,6 +48,7 @@ var strategies = map[string]rest.RESTCreateStrategy{
 	"PersistentVolumeClaim": persistentvolumeclaim.Strategy,
 	"Pod":                   pod.Strategy,
 	"PodDisruptionBudget":   poddisruptionbudget.Strategy,
+	"PodGroup":              podgroup.NewStrategy(),
 	"PriorityClass":         priorityclass.Strategy,
 	"ReplicaSet":            replicaset.Strategy,
 	"ReplicationController": replicationcontroller.Strategy,

@@ -41,7 +41,7 @@ func bench(input io.Reader, output io.Writer, percentage int32) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	c, err := newCluster(ctx, given, percentage)
+	c, err := newCluster(ctx, given, percentage, nil)
 	if err != nil {
 		return err
 	}

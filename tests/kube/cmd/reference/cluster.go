@@ -40,7 +40,8 @@ type cluster struct {
 	written    *volumes                             // what was last written to volumes and claims
 }
 
-func newCluster(ctx context.Context, given *corpusCase, percentage int32) (*cluster, error) {
+// newCluster makes one; others than those who follow the case's own objects may be in it, and others watch its writes.
+func newCluster(ctx context.Context, given *corpusCase, percentage int32, watch func(*fake.Clientset), more ...runtime.Object) (*cluster, error) {
 	profile, err := given.profile()
 	if err != nil {
 		return nil, err
@@ -51,8 +52,11 @@ func newCluster(ctx context.Context, given *corpusCase, percentage int32) (*clus
 	}
 	c := &cluster{ctx: klog.NewContext(ctx, logr.Discard()), written: &volumes{}}
 	//lint:ignore SA1019 the newer constructor tracks field ownership, which nobody here asks for
-	client := fake.NewSimpleClientset(objects...)
+	client := fake.NewSimpleClientset(append(objects, more...)...)
 	c.catchWrites(client)
+	if watch != nil {
+		watch(client)
+	}
 	c.informers = scheduler.NewInformerFactory(client, 0)
 	recorder := func(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
 	c.scheduler, err = scheduler.New(c.ctx, client, c.informers, nil, recorder,

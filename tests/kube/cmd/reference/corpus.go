@@ -16,12 +16,13 @@ import (
 
 // corpusCase is one line of a corpus file.
 type corpusCase struct {
-	Name    string            `json:"name"`
-	Focus   string            `json:"focus"`
-	Config  json.RawMessage   `json:"config"`
-	Objects []json.RawMessage `json:"objects"`
-	Pods    []json.RawMessage `json:"pods"`
-	Expect  []*expectation    `json:"expect,omitempty"`
+	Name         string            `json:"name"`
+	Focus        string            `json:"focus"`
+	FeatureGates map[string]bool   `json:"featureGates,omitempty"` // a case with them is about groups of pods
+	Config       json.RawMessage   `json:"config"`
+	Objects      []json.RawMessage `json:"objects"`
+	Pods         []json.RawMessage `json:"pods"`
+	Expect       any               `json:"expect,omitempty"` // for each pod, or each group
 }
 
 // expectation is what became of a pod. Feasible holds names, or only their number in a case of focus replay.

@@ -24,7 +24,7 @@ var started = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 func (c *corpusCase) decide() ([]*expectation, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	cluster, err := newCluster(ctx, c, 100)
+	cluster, err := newCluster(ctx, c, 100, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -109,11 +109,13 @@ func label(line []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	expect, err := given.decide()
+	err = given.withGates(func() (err error) {
+		given.Expect, err = given.told()
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", given.Name, err)
 	}
-	given.Expect = expect
 	return json.Marshal(given)
 }
 
@@ -133,10 +135,13 @@ func admitAndLabel(line []byte) (answer []byte, err error) {
 			answer, err = json.Marshal(refusedCase{given.Name, fmt.Sprintf("panic: %v", broken)})
 		}
 	}()
-	if err := given.admit(); err != nil {
-		return json.Marshal(refusedCase{given.Name, err.Error()})
-	}
-	if given.Expect, err = given.decide(); err != nil {
+	err = given.withGates(func() (err error) {
+		if err = given.admit(); err == nil {
+			given.Expect, err = given.told()
+		}
+		return err
+	})
+	if err != nil {
 		return json.Marshal(refusedCase{given.Name, err.Error()}) // as a configuration that makes no scheduler
 	}
 	return json.Marshal(given)
