@@ -94,7 +94,7 @@ def test_runs_that_have_nothing_to_do_with_each_other_are_warned_of(place: Folde
     printed = place.run("compare", "small.duckdb", busy_run(place.path))
     assert printed.code == 0
     assert printed.err.startswith("warning: small.duckdb and ")
-    assert "different scenarios (small, busy): cluster and workload differ" in printed.err
+    assert "different scenarios (small, busy), which differ in cluster and workload" in printed.err
 
 
 def test_a_plain_value_judges_the_first_policy_too(place: Folder) -> None:

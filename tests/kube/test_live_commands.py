@@ -79,7 +79,7 @@ def test_the_scheduler_answers_those_who_may_ask(
     wait_until(waits, "the pod is in the queue", every=0.3)
     assert main(["why", f"{namespace}/big", *asked, admin]) == 3
     shown = capsys.readouterr().out
-    assert f"{namespace}/big is waiting" in shown
+    assert f"{namespace}/big fits on none of 1 node · waiting" in shown
     assert "Insufficient cpu" in shown
     assert main(["why", f"{namespace}/nobody", *asked, admin]) == 2
     assert main(["status", *asked, str(control_plane.kubeconfig("nobody"))]) == 4

@@ -30,11 +30,12 @@ WORDS_OF_KUBERNETES = {
     "pod_replacement_policy", "preemption_policy", "protocol", "pull_policy", "qos_class", "reason", "reclaim_policy",
     "resize", "restart_policy", "status", "type", "unhealthy_pod_eviction_policy", "volume_binding_mode",
     "volume_lifecycle_modes", "volume_mode", "when_deleted", "when_satisfied", "when_scaled", "when_unsatisfiable",
-    "declared_features",
+    "declared_features", "disruption_mode",
 }  # fmt: skip
 """Fields that hold one of a list of words."""
 WHAT_DECIDES = {
-    "allocatable", "allocated_resources", "capacity", "limits", "overhead", "requests", "resources",  # resources
+    "allocatable", "allocated_resources", "capacity", "limits", "min_resources", "overhead", "requests",  # resources
+    "resources",
     "attacher", "driver", "provisioner",  # drivers, which have limits of their own
     "completed_indexes", "failed_indexes", "succeeded_indexes", "resource_version",  # numbers
     "managed_by", "schedule", "scheduler_name", "time_zone",

@@ -126,7 +126,10 @@ def _profile(plugin: type[Plugin], args: Mapping[str, Any] | None, sampling: Sam
     decoded = {FIT: decoded_args(NodeResourcesFit, None)} if plugin.name != FIT else {}
     decoded[plugin.name] = decoded_args(plugin, args)
     weights = dict.fromkeys(points.get("score", ()), 1)
-    return ProfileConfig("default-scheduler", 0, sampling, 0, points, weights, decoded, entries)
+    placement_weights = dict.fromkeys(points.get("placementScore", ()), 1)
+    return ProfileConfig(
+        "default-scheduler", 0, sampling, 0, points, weights, decoded, entries, placement_weights=placement_weights
+    )
 
 
 def _tried(config: ProfileConfig, goal: Goal, number: int, seed: int) -> TriedExample:

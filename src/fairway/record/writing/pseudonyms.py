@@ -23,6 +23,7 @@ from fairway.model.device_need import GPU_MODEL
 from fairway.model.meta import LabelSelector, LabelSelectorRequirement
 from fairway.model.node import ContainerImage, Taint
 from fairway.model.pod import Container, ContainerPort, NodeAllocatableResourceClaimStatus, PodOS, PodSpec, Toleration
+from fairway.model.pod_group import TopologyConstraint, VolcanoPodGroupSpec
 from fairway.model.storage import CSINodeDriver, TopologySelectorLabelRequirement
 from fairway.model.workload import PodDisruptionBudgetStatus, ReplicationControllerSpec, ServiceSpec
 from fairway.record.writing.kept import OWN_ANNOTATIONS, kept_annotations
@@ -36,7 +37,7 @@ NAMES: Final = frozenset((
     "volume_name", "storage_class_name", "volume_attributes_class_name", "persistent_volume_name", "pd_name",
     "volume_id", "disk_name", "disk_uri", "secret_name", "secret_namespace", "share_name", "volume_path",
     "volume_handle", "target_portal", "iqn", "image", "pool", "reference", "path", "service_name", "container_name",
-    "storage_policy_name", "storage_policy_id", "request",
+    "storage_policy_name", "storage_policy_id", "request", "queue",
 ))  # fmt: skip
 """Fields that hold a name, whatever they are in."""
 LABEL_KEYS: Final = frozenset(("topology_key",))
@@ -152,6 +153,11 @@ class Pseudonyms:
             case PodDisruptionBudgetStatus():
                 names = {self.name(name): time for name, time in part.disrupted_pods.items()}
                 return replace(part, **self._fields(part), disrupted_pods=names)
+            case TopologyConstraint():
+                return replace(part, key=self.label_key(part.key))
+            case VolcanoPodGroupSpec():
+                tasks = {self.name(task): least for task, least in part.min_task_member.items()}
+                return replace(part, **self._fields(part), min_task_member=tasks)
             case DataState():
                 return DataState(status=part.status)  # what is said about it may quote anything
             case Taint() | Toleration() | DataPlacement():
