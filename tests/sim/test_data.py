@@ -28,6 +28,8 @@ NODES = [node(name, labels={ZONE: zone, REGION: region}) for name, (zone, region
 class Reader(Diary):
     """Keeps what was read, too."""
 
+    simulation: Simulation  # set by `play`
+
     def __init__(self) -> None:
         super().__init__()
         self.reads: dict[str, list[DataRead]] = {}
@@ -45,8 +47,8 @@ def play(arrivals: Sequence[tuple[float, Any]], *objects: Any, nodes: Sequence[N
         [SchedulerPlan("default-scheduler", configuration())],
         **({"read_ladder": COSTS} | rest),
     )
-    reader.simulation = Simulation(plan, reader)  # type: ignore[attr-defined]
-    reader.simulation.run()  # type: ignore[attr-defined]
+    reader.simulation = Simulation(plan, reader)
+    reader.simulation.run()
     return reader
 
 
@@ -62,7 +64,7 @@ def ran(reader: Reader, name: str) -> float:
 
 def placements(reader: Reader, name: str = "data", group: str = "datashim.io") -> tuple[list[str], list[str]]:
     """Gateways and data locations, at the end."""
-    api = reader.simulation.api  # type: ignore[attr-defined]
+    api = reader.simulation.api
     found = api.find(kind_title(f"{group}/v1alpha1", "DatasetInternal"), "default", name)
     assert isinstance(found, DatasetInternal)
     told = found.status.caching.placements

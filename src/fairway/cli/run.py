@@ -133,7 +133,7 @@ def run(
 ) -> int:
     """Run a scheduler; see HELP."""
     from fairway.cli.main import CommandError
-    from fairway.config.feature_gates import FeatureGatesError, gangs_of
+    from fairway.config.feature_gates import GROUP_GATES, FeatureGatesError, gangs_of
     from fairway.live.api import logs
     from fairway.live.process import RunOptions, run_scheduler
 
@@ -152,7 +152,7 @@ def run(
     try:
         gangs_of(options["feature_gates"])
     except FeatureGatesError as error:
-        raise CommandError(f"--feature-gates: {error}", "give no others", USAGE) from error
+        raise CommandError(f"--feature-gates: {error}", f"give {', '.join(GROUP_GATES)} only", USAGE) from error
     followers = followers_of(stream, sniffer)
     logs.set_up("json" if logging_format == "json" else "text", logging.DEBUG if verbosity else logging.INFO)
     elected = {

@@ -87,7 +87,7 @@ def _aware_schedulers(run: Run) -> Iterator[str]:
             continue
         for profile in config.profiles:
             if any(choice.name == PLUGIN for choice in profile.plugins.filter.enabled):
-                yield profile.schedulerName
+                yield profile.scheduler_name
 
 
 class _Choice(msgspec.Struct):
@@ -102,8 +102,8 @@ class _Plugins(msgspec.Struct):
     filter: _Set = msgspec.field(default_factory=_Set)
 
 
-class _Profile(msgspec.Struct):
-    schedulerName: str = "default-scheduler"  # noqa: N815 - as configurations write it
+class _Profile(msgspec.Struct, rename="camel"):
+    scheduler_name: str = "default-scheduler"
     plugins: _Plugins = msgspec.field(default_factory=_Plugins)
 
 

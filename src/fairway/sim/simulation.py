@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from fairway.cluster import Event, TypicalPods, Verb
 from fairway.config import Configuration
@@ -165,7 +166,7 @@ class Simulation:
                 lambda fault=fault: self.lifecycle.apply(fault.action, fault.node, fault.seconds),  # type: ignore[misc]
             )
         for change in self.plan.data_changes:
-            self.timeline.at(change.at, lambda change=change: self.placements.apply(change))  # type: ignore[misc]
+            self.timeline.at(change.at, partial(self.placements.apply, change))
         for scheduler, each in zip(self.schedulers, self.plan.schedulers, strict=True):
             for pause in each.pauses:
                 self.timeline.at(

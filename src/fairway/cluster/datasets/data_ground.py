@@ -8,6 +8,7 @@ its name. Read by `data_copies` and the plugin DataLocality.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -134,4 +135,4 @@ def _told_load(node: Node) -> float:
         load = float(node.metadata.annotations.get(NODE_LOAD, "0"))
     except ValueError:
         return 0.0
-    return min(max(load, 0.0), 1.0) if load == load else 0.0  # noqa: PLR0124 - not a number
+    return min(max(load, 0.0), 1.0) if not math.isnan(load) else 0.0
