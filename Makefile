@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser pythons check bench bench-reference bench-live bench-stream bench-data bench-worst soak chaos fuzz reference e2e lock protos sbom image format clean
+.PHONY: help demo test browser pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-estimates soak chaos fuzz reference e2e lock protos sbom image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,8 +50,17 @@ bench-stream: $(STAMP) ## what it costs a scheduler to be followed: decisions a 
 bench-data: $(STAMP) ## what it costs to put pods near their data: decisions a second with DataLocality and without
 	$(BIN)/python benchmarks/data.py
 
+bench-gangs: $(STAMP) ## what it costs to start pods together: attempts, failures, and what lone pods pay
+	$(BIN)/python benchmarks/gangs.py
+
 bench-worst: $(STAMP) ## the worst pods an API server accepts, beside kube-scheduler: memory, and who has to wait
 	$(BIN)/python benchmarks/worst_pods.py
+
+bench-plan: $(STAMP) ## what a pass of the planner costs: 5,000 nodes, 2,000 waiting jobs
+	$(BIN)/python benchmarks/plan.py
+
+bench-estimates: $(STAMP) ## when will it start: how good the dates of logged and made-up jobs are, and what they cost
+	$(BIN)/python benchmarks/estimates.py
 
 soak: $(STAMP) ## 25 minutes of churn on a real API server: memory and latency stay flat
 	$(BIN)/python benchmarks/soak.py

@@ -64,20 +64,20 @@ class BoundPods:
     """A watch of bound pods, metadata only: when was each first seen?
 
     A server ends the watch of a client that is slow to read, as this one is on a busy machine; then it watches anew,
-    beginning with all that are bound by then.
+    beginning with all that are bound by then. One that can not be reached is asked again until the end.
     """
 
     def __init__(self, control_plane: ControlPlane) -> None:
         self.times: dict[str, float] = {}
         self._control_plane = control_plane
-        self._is_over = False
+        self._over = threading.Event()
         self._watch()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """End the watch."""
-        self._is_over = True
+        self._over.set()
         if self._connection.sock:
             self._connection.sock.shutdown(socket.SHUT_RDWR)
         self._thread.join(10)
@@ -94,16 +94,19 @@ class BoundPods:
         self._response = self._connection.getresponse()
 
     def _read(self) -> None:
-        while not self._is_over:
+        while not self._over.is_set():
             line = self._line()
             if line:
                 now = perf_counter()
                 event = json.loads(line)
                 if event["type"] == "ADDED":
                     self.times.setdefault(event["object"]["metadata"]["name"], now)
-            elif not self._is_over:
+            elif not self._over.is_set():
                 self._connection.close()
-                self._watch()
+                try:
+                    self._watch()
+                except (OSError, http.client.HTTPException):
+                    self._over.wait(0.1)
 
     def _line(self) -> bytes:
         try:

@@ -11,18 +11,20 @@ import pytest
 from numpy.typing import NDArray
 
 from fairway.cluster import Event, PodClass, Verb
-from fairway.cluster.held_pods import HeldPod, Settled
+from fairway.cluster.intents.held_pods import HeldPod, Settled
 from fairway.config import decode_configuration, default_configuration
 from fairway.config.plugin_entry import PluginEntry, implemented_points, plugin_entry
 from fairway.cycle import Decision, Outcome
 from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.cycle.pre_bind import PreBind
 from fairway.model import ContainerStatus, Node, Pod, PodCondition, ResourceRequirements, parse_quantity
+from fairway.model.group import GroupKey
 from fairway.plugin import Nodes, Notice, Plugin, Refusal, Wait, Write
 from fairway.plugins.registry import REGISTRY
 from fairway.queue import Place
 from fairway.scheduler import Scheduler
 from fairway.testing import FakeClock, node, pod
+from fairway.world import GroupBinding
 
 
 class SmallWorld(FakeClock):
@@ -38,11 +40,22 @@ class SmallWorld(FakeClock):
         self.writes: list[tuple[str, str]] = []
         self.reports: list[str] = []
         self.notices: list[str] = []
+        self.starts: list[tuple[str, int, float]] = []
 
     def bind(self, pod: Pod, node: str, before: Sequence[PreBind] = ()) -> None:
         self.bindings.append((pod.metadata.name, node))
         if self.accepts:
             self.confirm(pod, node)
+
+    def bind_group(self, bindings: Sequence[GroupBinding]) -> None:
+        for binding in bindings:
+            self.bind(*binding)
+
+    def recall(self, pods: Sequence[Pod]) -> Sequence[str]:
+        return ()
+
+    def remove(self, pod: Pod, why: str) -> None:
+        self.evictions.append((pod.metadata.name, why))
 
     def confirm(self, pod: Pod, node: str) -> None:
         spec = msgspec.structs.replace(pod.spec, node_name=node)
@@ -66,6 +79,15 @@ class SmallWorld(FakeClock):
 
     def tell(self, pod: Pod, notice: Notice) -> None:
         self.notices.append(f"{pod.metadata.name}: {notice.reason}: {notice.note}")
+
+    def report_job(self, decision: GroupDecision) -> None:
+        self.reports.append(f"job {decision.job}: {decision.outcome.value}: {decision.message}")
+
+    def job_started(self, job: GroupKey, num_members: int, seconds: float) -> None:
+        self.starts.append((str(job), num_members, seconds))
+
+    def tell_group(self, job: GroupKey, member: Pod, notice: Notice) -> None:
+        self.notices.append(f"job {job}: {notice.reason}: {notice.note}")
 
     def report_group(self, decision: GroupDecision) -> None:
         self.reports.append(f"group {decision.job.name}: {decision.outcome.value}: {decision.message}")

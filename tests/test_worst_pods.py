@@ -12,6 +12,7 @@ import pytest
 from fairway.cluster import Event, Verb
 from fairway.cycle import Outcome
 from fairway.model import decode_object
+from fairway.model.selector import CANONICAL
 from fairway.testing import node, pod
 from tests.containers import array_bytes, sizes
 from tests.test_scheduler import scheduler
@@ -61,6 +62,19 @@ def test_other_threads_have_their_turn_meanwhile(kind: str) -> None:
         made.observe(Event(Verb.DELETED, read))
         made.run_until_idle()
     assert 0 < bystander.longest < LONGEST_CPU_SECONDS
+
+
+@pytest.mark.parametrize("kind", ["repelling_selectors", "repelling_keys", "attracting_selectors"])
+def test_terms_that_nobody_meets_are_not_compiled(kind: str) -> None:
+    made = scheduler(*(node(f"n{number}") for number in range(10)))
+    data = WORST[kind]("a")
+    data["metadata"] |= {"name": "a", "uid": "a"}
+    before = CANONICAL.weight
+    made.observe(Event(Verb.ADDED, decode_object(json.dumps(data).encode())))
+    made.run_until_idle()
+    made.observe(Event(Verb.ADDED, pod("next", labels={"app": "web"})))
+    assert [decision.outcome for decision in made.run_until_idle()] == [Outcome.SCHEDULED]
+    assert CANONICAL.weight - before < 200
 
 
 @pytest.mark.parametrize("kind", WORST)

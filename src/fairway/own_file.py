@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-__all__ = ["CannotWriteError", "check_own", "first_bytes", "replacing", "why_refused"]
+__all__ = ["PRIVATE_MODE", "CannotWriteError", "check_own", "first_bytes", "replacing", "why_refused"]
 
 Recognise = Callable[[Path], bool]
 """Did we write this file?"""
@@ -29,6 +29,10 @@ CAUSES: Final = {
     "Input/output error": "the disk does not work",
 }
 """What the operating system says of a file, and what that means; DuckDB hands its words on."""
+
+
+PRIVATE_MODE: Final = 0o600
+"""Its owner's alone: for what tells of a cluster."""
 
 
 class CannotWriteError(Exception):
@@ -72,15 +76,18 @@ def check_own(path: Path, what: str, is_ours: Recognise, kind: type[CannotWriteE
 
 @contextlib.contextmanager
 def replacing(
-    path: Path, what: str, is_ours: Recognise, kind: type[CannotWriteError] = CannotWriteError
+    path: Path, what: str, is_ours: Recognise, kind: type[CannotWriteError] = CannotWriteError, mode: int = 0o666
 ) -> Iterator[Path]:
-    """A new, empty file beside `path` to write to, by whatever means; it gets the name when the block ends well."""
+    """A new, empty file beside `path` to write to, by whatever means; it gets the name when the block ends well.
+
+    `mode` is who may read and write a file that is new, as far as the user lets them.
+    """
     check_own(path, what, is_ours, kind)
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         try:
             beside.unlink(missing_ok=True)  # of a process that had this number, and is no more
-            os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
             if path.exists():
                 shutil.copymode(path, beside)
             yield beside

@@ -4,15 +4,15 @@ In: events from the world (`observe`), and time, which passes in the world. Out:
 the same world: bind this pod there, evict that one, report why a third has to wait. `live/` and `sim/` are worlds; the
 loop does not know which it serves. Synchronous and single-threaded: same events at the same times, same decisions.
 
-Reading order is the order of things: `observe` takes events in, `step` tries one pod or group of pods, `_try` and
-`_try_group` tell the attempt, `_proceed` and `_fail` how it ends, `binding_failed` what happens when the world refuses.
-The steps of an attempt are those of `cycle.placing` and `group_steps`; here is what takes time: queueing, waiting for
-permits, binding.
+Reading order is the order of things: `observe` takes events in, `step` tries one pod or group of pods, `_try` tells the
+attempt, `proceed` and `fail` how it ends, `binding_failed` what happens when the world refuses. The steps of an attempt
+are those of `cycle.placing`, and of `gangs` for pods that belong together; here is what takes time: queueing, waiting
+for permits, binding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from fairway.cluster import TIME_PASSED, Change, Cluster, Event, Resource, Verb
 from fairway.cluster.groups import GroupBook
@@ -23,18 +23,18 @@ from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.cycle.guard import queue_order
 from fairway.cycle.placing import fail_at, make_room, settle
 from fairway.cycle.sampling import TieBreak
-from fairway.group_steps import decide_group, gather
+from fairway.gangs.connections import Connections
+from fairway.gangs.job_attempts import Shared
+from fairway.gangs.job_members import job_members
+from fairway.gangs.job_rules import rules_of
+from fairway.gangs.pod_groups import PodGroups
 from fairway.model import Pod
 from fairway.model.device_need import with_devices
 from fairway.plugin import Refusal
-from fairway.queue import Observer, QueuedPod, QueueRules, QueueSettings, SchedulingQueue, profile_name
-from fairway.world import World
+from fairway.queue import Observer, QueuedGroup, QueuedPod, QueueSettings, SchedulingQueue, profile_name
+from fairway.world import Attendant, Look, World
 
-__all__ = ["Look", "Scheduler", "World"]
-
-
-Look = Callable[[Profile, Decision], None]
-"""Called with every decision before anything comes of it, while the cluster is still as it was decided upon."""
+__all__ = ["Attendant", "Look", "Scheduler", "World"]
 
 
 class Scheduler:
@@ -48,6 +48,7 @@ class Scheduler:
         cluster: Cluster | None = None,
         tie_break: TieBreak = "random",
         look: Look | None = None,
+        attendant: Attendant | None = None,
         watch_queue: Observer | None = None,
         timer: PluginTimer | None = None,
         extenders: Sequence[Extender] = (),
@@ -55,22 +56,18 @@ class Scheduler:
     ) -> None:
         """`start` is what the time of day was when the world's clock showed 0, in seconds since 1970."""
         self.world = world
-        self._start = start
         self.cluster = cluster or Cluster()
+        self.cluster.clock.start = self._start = start
         self.profiles: Mapping[str, Profile] = {
             profile.scheduler_name: Profile(
                 profile, self.cluster, tie_break=tie_break, now=world.now, timer=timer, extenders=extenders
             )
             for profile in configuration.profiles
         }
+        connections = Connections(self.cluster)
         order = queue_order(next(iter(self.profiles.values())).queue_sort)  # which they share
         self.queue = SchedulingQueue(
-            {
-                name: QueueRules(
-                    {plugin.name: plugin.pre_enqueue for plugin in profile.pre_enqueues}, profile.hints(), order
-                )
-                for name, profile in self.profiles.items()
-            },
+            {name: rules_of(profile, order, connections) for name, profile in self.profiles.items()},
             world,
             settings=QueueSettings(
                 initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
@@ -80,8 +77,11 @@ class Scheduler:
             observer=watch_queue,
         )
         self._held: dict[str, tuple[QueuedPod, Decision]] = {}  # by pod uid: those in `cluster.held`
-        self._look = look
+        self._look, self._attendant = look, attendant
         self._bound: dict[str, tuple[QueuedPod, Decision]] = {}  # by pod uid: bound by us, not yet confirmed
+        self._pod_groups = PodGroups(self.queue, self.profiles, world, self)
+        shared = Shared(self._held, self._bound, self.evict)
+        self.jobs = job_members(self.queue, self.profiles, connections, world, shared)
 
     # -- observe -----------------------------------------------------------------------------------------------------
 
@@ -96,6 +96,8 @@ class Scheduler:
                 return
             self._observe_placed(item, event.verb is Verb.DELETED)
         self.queue.move(self.cluster.apply(event))
+        if self.jobs is not None and (self.cluster.groups.are_used or not isinstance(item, Pod)):
+            self.jobs.saw(event)
         self._end_waits()
 
     def _observe_placed(self, pod: Pod, gone: bool) -> None:
@@ -111,11 +113,16 @@ class Scheduler:
         """A pod without a node came, changed or went."""
         uid = pod.metadata.uid
         if not self.queue.serves(pod):
+            if self.jobs is not None:
+                self.jobs.saw_foreign(pod, gone)
             return
         group = self.cluster.groups.observe(pod, gone)
         if not gone:
             # What we have decided about already is being bound; one that is held back hears of it when it comes back.
             if uid in self._held or not (self.has_decided(uid) or uid in self.cluster.pods.by_uid):
+                if group is not None and self.jobs is not None and self.jobs.takes(pod, group):
+                    self.jobs.observe(pod, group)
+                    return
                 queued = self.queue.find(uid)
                 before = None if queued is None else queued.latest or queued.pod
                 self.queue.update(None, pod)
@@ -132,6 +139,8 @@ class Scheduler:
             self._release(decision)
         elif pod.status.nominated_node_name:
             self._tell_less_important(pod)
+        if self.jobs is not None and group is not None:
+            self.jobs.left(group)
 
     def has_decided(self, uid: str) -> bool:
         """Was a node chosen for the pod, and is that neither confirmed nor taken back?"""
@@ -157,12 +166,22 @@ class Scheduler:
         if self._held:
             self.cluster.held.expire(self.world.now())
             self._end_waits()
+        if self.jobs is not None and self.cluster.groups.are_used:
+            self.jobs.tick()
         queued = self.queue.pop()
         if queued is None:
             return None
-        has_groups = self.profiles[queued.profile].gangs is not None
-        group = self.cluster.groups.of(queued.uid) if has_groups else None
-        decision = self._try(queued) if group is None else self._try_group(queued, group)
+        if self._attendant is not None:
+            self._attendant.attempting(queued)
+        if type(queued) is QueuedGroup:
+            assert self.jobs is not None
+            decision: Decision | GroupDecision = self.jobs.attempts.attempt(queued)
+        elif self.profiles[queued.profile].takes_along and (group := self.cluster.groups.of(queued.uid)) is not None:
+            decision = self._pod_groups.try_group(queued, group)
+        else:
+            decision = self._try(queued)
+        if self._attendant is not None:
+            self._attendant.attempted(decision)
         self._end_waits()
         return decision
 
@@ -177,7 +196,8 @@ class Scheduler:
         """When there may be something to do without a new event; None if never."""
         wakeup, deadline = self.queue.next_wakeup(), self.cluster.held.next_deadline() if self._held else None
         step = self.cluster.clock.next_step(self._start) if self.waits_for_time else None
-        return min((time for time in (wakeup, deadline, step) if time is not None), default=None)
+        late = self.jobs.next_wakeup() if self.jobs is not None else None
+        return min((time for time in (wakeup, deadline, step, late) if time is not None), default=None)
 
     @property
     def waits_for_time(self) -> bool:
@@ -195,7 +215,7 @@ class Scheduler:
         """One attempt, from decision to binding or back into the queue."""
         profile = self.profiles[queued.profile]
         if queued.pod.is_terminating:
-            return self._skip(queued)
+            return self.skip(queued)
         decision = profile.decide(queued.pod)
         decision.attempt, decision.data = queued.attempts, profile.data_steps(decision)
         if self._look is not None:
@@ -204,12 +224,12 @@ class Scheduler:
             queued.told |= {notice}
             self.world.tell(queued.pod, notice)
         if decision.outcome is Outcome.SCHEDULED:
-            self._proceed(queued, decision, settle(profile, decision))
+            self.proceed(queued, decision, settle(profile, decision))
         else:
-            self._fail(queued, decision)
+            self.fail(queued, decision)
         return decision
 
-    def _skip(self, queued: QueuedPod) -> Decision:
+    def skip(self, queued: QueuedPod) -> Decision:
         """The pod is being deleted."""
         words = f"skip schedule deleting pod: {queued.pod.key}"
         decision = Decision(queued.pod, self.cluster.classify(queued.pod), Outcome.ERROR, error=words)
@@ -217,36 +237,9 @@ class Scheduler:
         self.world.report(decision)
         return decision
 
-    def _try_group(self, popped: QueuedPod, group: GroupBook) -> Decision | GroupDecision:
-        """One attempt for all members that wait; then each goes its way, to its binding or back into the queue."""
-        skipped: Decision | None = None
-        members = []
-        for queued in gather(self.queue, group, popped):
-            if queued.pod.is_terminating:
-                skipped = self._skip(queued)
-            else:
-                members.append(queued)
-        if not members:
-            assert skipped is not None
-            return skipped
-        decision = decide_group(self.profiles, group, members)
-        decision.attempt = max(queued.attempts for queued in members)
-        for queued, member in zip(members, decision.members, strict=True):
-            member.attempt = queued.attempts
-            if member.outcome is Outcome.SCHEDULED:
-                self._proceed(queued, member, settle(self.profiles[queued.profile], member))
-            else:
-                self._fail(queued, member, group)
-        self.world.report_group(decision)
-        for other in decision.cleared:
-            self.queue.nominate(other, "")
-        for victim in decision.victims:
-            self._evict(victim.pod, victim.preemptor or decision.members[0].pod)
-        return decision
-
     # -- assume, permit, bind ----------------------------------------------------------------------------------------
 
-    def _proceed(self, queued: QueuedPod, decision: Decision, obstacle: Stop | Hold | None) -> None:
+    def proceed(self, queued: QueuedPod, decision: Decision, obstacle: Stop | Hold | None) -> None:
         """The pod is assumed on its node: bind it unless a plugin objects or wants to wait."""
         if obstacle is None:
             self._bind(queued, decision)
@@ -272,10 +265,14 @@ class Scheduler:
         self.world.bind(pod, decision.node, before)
 
     def _end_waits(self) -> None:
-        """Carry out what plugins have said about pods that they hold, and whose time is up."""
+        """Carry out what plugins have said: whom to try again, and what becomes of those they hold; and time is up."""
+        self.queue.activate(self.cluster.activations.take())
         while (settled := self.cluster.held.next_settled()) is not None:
             queued, decision = self._held.pop(settled.held.uid)
             self.world.settled(settled)
+            if queued.group and self.jobs is not None:
+                self.jobs.attempts.settled(queued, decision, settled)
+                continue
             if settled.is_allowed:
                 self._bind(queued, decision)
                 continue
@@ -292,14 +289,14 @@ class Scheduler:
     def _stop(self, queued: QueuedPod, decision: Decision, stop: Stop) -> None:
         """Reserve, permit or pre-bind said no to the chosen node."""
         fail_at(decision, stop)
-        self._fail(queued, decision)
+        self.fail(queued, decision)
 
     def _tell_others(self, decision: Decision) -> None:
         """There is room again. To be said when the pod is back in the queue: its own leaving does not help it."""
         uid = decision.pod.metadata.uid
         self.queue.move((Change.pod_left(decision.pod_there),), only=lambda other: other.metadata.uid != uid)
 
-    def _fail(self, queued: QueuedPod, decision: Decision, group: GroupBook | None = None) -> None:
+    def fail(self, queued: QueuedPod, decision: Decision, group: GroupBook | None = None) -> None:
         """No node, for now: wait for something that helps, and make room if preemption found a way.
 
         A member of a group that was tried rests and comes again; room is made for all of them at once.
@@ -319,10 +316,10 @@ class Scheduler:
         make_room(
             preemption if group is None else None,
             clear=lambda other: self.queue.nominate(other, ""),
-            evict=lambda victim: self._evict(victim, pod),
+            evict=lambda victim: self.evict(victim, pod),
         )
 
-    def _evict(self, victim: Pod, preemptor: Pod) -> None:
+    def evict(self, victim: Pod, preemptor: Pod) -> None:
         """A victim that is not bound yet is simply not bound; any other has to be removed by the world."""
         if not self.cluster.held.preempt(victim.metadata.uid, "DefaultPreemption"):
             self.world.evict(victim, preemptor)
@@ -339,7 +336,10 @@ class Scheduler:
         """Something broke after the choice of a node."""
         self._release(decision)
         decision.outcome, decision.error = Outcome.ERROR, why
-        self._fail(queued, decision)
+        if queued.group and self.jobs is not None:
+            self.jobs.binding_failed(queued, decision)
+        else:
+            self.fail(queued, decision)
 
     def _release(self, decision: Decision) -> None:
         """Give the room back, which may help others."""

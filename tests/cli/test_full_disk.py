@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 import sys
 
@@ -62,6 +63,52 @@ def test_export_says_it_of_the_file_it_writes(folder: Folder) -> None:
     assert printed.code == 1
     assert f"cannot write {folder.path / 'tables'}" in printed.err
     assert "the disk is full" in printed.err
+
+
+@pytest.mark.parametrize("command", ["sim", "compare --jobs 1", "compare --jobs 2"])
+def test_a_run_that_could_not_even_be_begun_leaves_nothing(folder: Folder, command: str) -> None:
+    scenario, place = small_scenario(folder.path), folder.path / "runs"
+    place.mkdir()
+    with full_disk(100):
+        printed = folder.run(*command.split(), str(scenario), "--save", str(place / "run.duckdb"))
+    assert printed.code == 1
+    assert f"cannot write {place}/run" in printed.err
+    assert "until then" not in printed.err
+    assert list(place.iterdir()) == []
+
+
+def test_only_the_run_that_is_named_is_left_of_several(folder: Folder) -> None:
+    scenario, place = small_scenario(folder.path), folder.path / "runs"
+    place.mkdir()
+    with full_disk(TOO_SMALL):
+        printed = folder.run("compare", str(scenario), "--jobs", "2", "--save", str(place / "run.duckdb"))
+    assert printed.code == 1
+    left = [file for file in place.iterdir() if file.name.endswith(".partial")]
+    assert [f"what was written until then is in {file}\n" in printed.err for file in left] == [True]
+
+
+def test_tables_are_exported_all_or_none(folder: Folder) -> None:
+    """Large enough for some of the tables: no half of them is left, nor the folder that was made for them."""
+    run, target = busy_run(folder.path), folder.path / "new" / "tables"
+    assert folder.run("export", run, str(folder.path / "all"), "--format", "csv").code == 0
+    sizes = sorted(file.stat().st_size for file in (folder.path / "all").iterdir())
+    assert sizes[0] < sizes[-1]
+    with full_disk(sizes[-1] - 1):
+        printed = folder.run("export", run, str(target), "--format", "csv")
+    assert printed.code == 1
+    assert "the disk is full" in printed.err
+    assert not target.parent.exists()
+
+
+@pytest.mark.parametrize("name", ["tables", "pods.csv --table pods", "pods.parquet --table pods", "trace.json"])
+def test_what_is_exported_is_its_owners_alone(folder: Folder, name: str) -> None:
+    target = folder.path / "out"
+    target.mkdir()
+    name, *options = name.split()
+    assert folder.run("export", busy_run(folder.path), str(target / name), *options).code == 0
+    files = [file for file in target.rglob("*") if file.is_file()]
+    assert files
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
 def test_copies_of_examples_are_blamed_not_the_examples(folder: Folder) -> None:

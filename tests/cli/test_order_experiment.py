@@ -150,7 +150,10 @@ def test_own_policies_by_their_former_name(tmp_path: Path, capsys: pytest.Captur
             {"ownPolicies": {"x": {"config": {"profiles": 3}}}}, (), 1, 'spec.ownPolicies["x"].config', id="config"
         ),
         pytest.param({}, ("--until", "1h"), 2, "--until is not for an OrderScenario", id="until"),
-        pytest.param({}, ("--fail-if", "wait_p95>1"), 2, "--fail-if is not for an OrderScenario", id="fail-if"),
+        pytest.param(
+            {}, ("--fail-if", "wait_p95>1"), 2, "--fail-if is not for an OrderScenario: its results", id="fail-if"
+        ),
+        pytest.param({}, ("--optimum",), 2, "so the best there could be is all GPUs allocated", id="optimum"),
     ],
 )
 def test_what_makes_no_sense(

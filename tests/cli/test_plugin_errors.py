@@ -32,7 +32,7 @@ profiles:
 """
 NODE = "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}}"
 POD = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}"
-MODULES = (f"own_plugin_{number}" for number in itertools.count())  # Python imports each name once
+MODULES = (f"breaking_plugin_{number}" for number in itertools.count())  # Python imports each name once
 COMMANDS = {
     "try": "try -f pod.yaml --cluster node.yaml --config breaking.yaml",
     "why": "why p -f pod.yaml --cluster node.yaml --config breaking.yaml",
@@ -66,7 +66,7 @@ def test_file_and_line_are_named_and_the_exit_code_says_so(place: Folder, comman
         place.run("sim", "scenario.yaml", "--until", "10m", "--policy", "breaking.yaml", "--save", "broken.duckdb")
     printed = place.run(*command.split())
     assert "raised IndexError: " in printed.out + printed.err
-    assert re.search(r"\(own_plugin_\d+\.py:11\)", printed.out + printed.err)
+    assert re.search(r"\(breaking_plugin_\d+\.py:11\)", printed.out + printed.err)
     assert printed.code == 1
 
 

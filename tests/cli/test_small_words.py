@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -34,6 +37,23 @@ def proposals(err: str) -> list[str]:
 def test_one_pod_is_made(place: Folder) -> None:
     place.write("job.yaml", controller("Job", "j"))
     assert "made 1 pod: 1 of Job default/j" in place.run("try", "-f", "job.yaml", "--cluster", "node.yaml").err
+
+
+def test_of_many_things_that_make_pods_a_few_are_named(place: Folder) -> None:
+    place.write("jobs.json", *(controller("Job", f"j{number}") for number in range(6)))
+    err = place.run("try", "-f", "jobs.json", "--cluster", "node.yaml").err
+    named = ", ".join(f"1 of Job default/j{number}" for number in range(4))
+    assert f"made 6 pods: {named} and 2 more\n" in err
+
+
+def test_runs_that_part_can_be_kept_by_the_command_that_is_named(place: Folder) -> None:
+    printed = place.run("compare", "small.yaml", "--until", "20m", "--jobs", "1")
+    (named,) = proposals(printed.err)
+    assert named == "fairway compare small.yaml --until 20m --jobs 1 --save compared.duckdb"
+    again = place.run(*shlex.split(named)[1:])
+    assert again.code == 0
+    (asked,) = [line.partition(" → fairway ")[2] for line in again.out.splitlines() if line.startswith("first diff")]
+    assert place.run(*shlex.split(asked)).code == 0
 
 
 def test_a_pod_that_did_not_wait_went_at_once(place: Folder) -> None:
@@ -106,6 +126,22 @@ def test_a_plain_value_judges_the_first_policy_too(place: Folder) -> None:
         "packed",
     ]
     assert place.run(*words, "--fail-if", "pods_created>+0").code == 0
+
+
+def test_why_finds_the_plugins_of_another_folder_again(place: Folder) -> None:
+    """As it is pasted into a shell, which has imported nothing before."""
+    for name in ("start-together.yaml", "start_together.py"):
+        (place.path / "plugins").mkdir(exist_ok=True)
+        shutil.copy(Path(__file__).parents[2] / "examples" / "plugins" / name, place.path / "plugins")
+    fairway = f"{shlex.quote(sys.executable)} -P -m fairway"
+    begun = f"{fairway} sim plugins/start-together.yaml --allow-plugins --save run.duckdb"
+    simulated = subprocess.run(shlex.split(begun), capture_output=True, text=True, check=True)
+    named = next(line for line in simulated.stderr.splitlines() if "fairway why" in line).removeprefix("→ ")
+    assert named.startswith("PYTHONPATH=plugins fairway why ")
+    asked = subprocess.run(
+        ["sh", "-c", named.replace("fairway why", f"{fairway} why", 1)], capture_output=True, text=True, check=False
+    )
+    assert "Held: on " in asked.stdout, asked.stderr
 
 
 def test_a_run_of_an_older_version_says_so(place: Folder) -> None:

@@ -49,7 +49,8 @@ def test_a_simulation_is_followed_to_its_end_and_kept(tmp_path: Path) -> None:
         del one["template_id"]  # manifests are not told
         one["annotations"] = json.loads(one["annotations"] or "{}")
     assert here["pods"] == there["pods"]
-    assert re.search(r"^ *00:00:\S+  bound +\S+ on \S+: cpu ", done.stdout, re.MULTILINE)
+    assert re.search(r"^00:00:\S+  bound +\S+ on \S+: cpu ", done.stdout, re.MULTILINE)
+    assert all(re.match(r"\d\d:\d\d:\d\d\.\d{3}  [a-z]+ +\S", line) for line in done.stdout.splitlines())
 
 
 def test_a_program_reads_documents(tmp_path: Path) -> None:
@@ -73,6 +74,11 @@ MISTAKES = {
         ("watch", "127.0.0.1:1", "--certificate-authority", "a", "--certificate-fingerprint", "b"),
         2,
         "exclude each other",
+    ),
+    "nobody to trust": (
+        ("watch", "127.0.0.1:1", "--certificate-fingerprint", "b"),
+        4,
+        "127.0.0.1:1: Connection refused\n→ is it there?",
     ),
     "an open simulation": (("sim", "{day}", "--stream", "0.0.0.0:1"), 2, "a simulation knows nobody who could say"),
     "two simulations": (

@@ -1,5 +1,7 @@
 """The books of groups: what they say of each group, and that a naive count finds the same, whatever happens."""
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -7,9 +9,10 @@ from hypothesis import strategies as st
 
 from fairway.cluster import Action, Cluster, ClusterEvent, Event, Resource, Verb
 from fairway.cluster.groups import GroupBook
-from fairway.model import Job, ObjectMeta, Pod, PodTemplateSpec, PriorityClass
+from fairway.model import Job, ObjectMeta, Pod, PodTemplateSpec, PriorityClass, convert
 from fairway.model.controllers import JobSpec
-from fairway.model.group import GroupReading, GroupSpec, Misconfigured, Spelling
+from fairway.model.group import GroupReading, GroupSpec, Misconfigured, Spelling, naming_annotations
+from fairway.model.leader_worker_set import LeaderWorkerSet
 from fairway.testing.builders import node, pod
 from fairway.testing.group_builders import coscheduling_group, member, members, pod_group, volcano_group
 
@@ -157,6 +160,51 @@ def test_leaders_and_their_workers_say_themselves_how_many_they_are() -> None:
     assert (spec.key.name, spec.min_count) == ("serve-1", 4)
 
 
+def worker_set(where: str, policy: str = "LeaderCreated") -> LeaderWorkerSet:
+    said = {"annotations": {"fairway.dev/start-together": "true"}}
+    tree: dict[str, Any] = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "serve", "namespace": "default", **(said if where == "the set" else {})},
+        "spec": {
+            "startupPolicy": policy,
+            "leaderWorkerTemplate": {
+                "size": 2,
+                "leaderTemplate": {"metadata": said if where == "its leaders" else {}, "spec": {"containers": []}},
+                "workerTemplate": {"metadata": said if where == "its workers" else {}, "spec": {"containers": []}},
+            },
+        },
+    }
+    return convert(tree, LeaderWorkerSet)
+
+
+def workers(group: int) -> list[Pod]:
+    """A leader and its worker, as the controllers make them."""
+    labels = {"leaderworkerset.sigs.k8s.io/name": "serve", "leaderworkerset.sigs.k8s.io/group-index": str(group)}
+    said = {"leaderworkerset.sigs.k8s.io/size": "2"}
+    leader = pod(f"serve-{group}", labels=labels, annotations=said, owner="StatefulSet/serve")
+    return [leader, pod(f"serve-{group}-1", labels=labels, annotations=said, owner=f"StatefulSet/serve-{group}")]
+
+
+@pytest.mark.parametrize("where", ["the set", "its leaders", "its workers"])
+def test_each_leader_starts_with_its_workers_if_their_set_says_so(where: str) -> None:
+    pods = [each for group in range(2) for each in workers(group)]
+    made = worker_set(where)
+    cluster = following(made, *pods)
+    for group in range(2):
+        spec = spec_of(cluster, pods[2 * group])
+        assert isinstance(spec, GroupSpec)
+        assert (spec.key.name, spec.min_count, spec.size) == (f"serve-{group}", 2, 2)
+    assert [str(book.key) for book in cluster.groups.made_by(made)] == ["default/serve-0", "default/serve-1"]
+
+
+def test_workers_that_are_made_when_their_leader_runs_can_not_start_with_it() -> None:
+    leader, _ = workers(0)
+    wrong = spec_of(following(worker_set("the set", "LeaderReady"), leader), leader)
+    assert isinstance(wrong, Misconfigured)
+    assert wrong.message.startswith("Misconfigured: LeaderWorkerSet default/serve: spec.startupPolicy: is LeaderReady")
+
+
 # -- against a naive count ---------------------------------------------------------------------------------------------
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -247,3 +295,12 @@ def check(cluster: Cluster, world: World) -> None:
         assert isinstance(spec, Misconfigured) == (len(sizes) > 1)
         if isinstance(spec, GroupSpec):
             assert {str(spec.min_count), str(spec.size)} == sizes
+
+
+@pytest.mark.parametrize("name", sorted(naming_annotations(GroupReading(("example.com/gang",)))))
+def test_every_annotation_that_names_a_group_is_read(name: str) -> None:
+    groups = Cluster().groups
+    groups.follow(GroupReading(("example.com/gang",)))
+    value = "true" if name.endswith("start-together") else "train"
+    assert groups.membership(pod("a", annotations={name: value, "other": "x"})) is not None
+    assert groups.membership(pod("a", annotations={"other": "x"})) is None

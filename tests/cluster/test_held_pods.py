@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairway.cluster.held_pods import MAX_WAIT_SECONDS, HeldPods
+from fairway.cluster.intents.held_pods import MAX_WAIT_SECONDS, HeldPods
 from fairway.testing import pod
 
 PLUGINS = ("A", "B", "C")

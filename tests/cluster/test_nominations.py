@@ -1,6 +1,6 @@
 """Who waits for which node."""
 
-from fairway.cluster.nominations import Nominations
+from fairway.cluster.intents.nominations import Nominations
 from fairway.testing import pod
 
 

@@ -74,3 +74,13 @@ def test_the_lowest_priority_of_a_row() -> None:
     assert table.lowest_priorities(3, none=100).tolist() == [-3, 9, 100]
     table.take("default/b")
     assert table.lowest_priorities(3, none=100).tolist() == [5, 9, 100]
+
+
+def test_whether_anybody_is_less_important() -> None:
+    table, cluster = PodTable(), Cluster()
+    assert not table.has_below(1)
+    put(table, cluster, pod("a", priority=3), 0)
+    put(table, cluster, pod("b", priority=5), 1)
+    assert [table.has_below(priority) for priority in (3, 4, 6)] == [False, True, True]
+    table.take("default/a")
+    assert [table.has_below(priority) for priority in (4, 6)] == [False, True]

@@ -1,11 +1,15 @@
 """Affinity terms: which pods they mean."""
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fairway.cluster.terms import KINDS, Term, pod_terms
+from fairway.cluster.terms import HUGE, KINDS, ManyTerms, Term, pod_terms
 from fairway.model import (
     NOTHING,
     Affinity,
+    LabelSelector,
     ObjectMeta,
     Pod,
     PodAffinity,
@@ -86,3 +90,80 @@ def test_no_selector_means_no_pod() -> None:
     ((term,),) = pod_terms(pod_with(affinity)).values()
     assert term.selector == NOTHING
     assert not term.matches("default", WEB, {})
+
+
+NAMES, TEXTS = st.sampled_from(("a", "b", "example.com/c")), st.sampled_from(("", "1", "2"))
+WRONG = st.sampled_from(("-", "a b", "x" * 64))
+LINES = st.fixed_dictionaries({"key": NAMES, "operator": st.sampled_from(("Exists", "DoesNotExist"))}) | (
+    st.fixed_dictionaries(
+        {
+            "key": NAMES | WRONG,
+            "operator": st.sampled_from(("In", "NotIn", "In", "Gt")),
+            "values": st.lists(TEXTS, max_size=3),
+        }
+    )
+)
+PLAIN = st.dictionaries(NAMES, TEXTS, min_size=1, max_size=1)
+SELECTORS = st.one_of(
+    PLAIN.map(lambda labels: {"matchLabels": labels}),
+    st.fixed_dictionaries(
+        {}, optional={"matchLabels": st.dictionaries(NAMES, TEXTS | WRONG), "matchExpressions": st.lists(LINES)}
+    ),
+).map(lambda tree: msgspec.convert(tree, LabelSelector))
+PARTS = st.builds(
+    PodAffinityTerm,
+    label_selector=SELECTORS | st.none(),
+    namespaces=st.sampled_from(((), ("other",))),
+    namespace_selector=st.none() | st.none() | SELECTORS,
+    topology_key=st.sampled_from(("zone", "host")),
+)
+PLAIN_PARTS = st.builds(
+    PodAffinityTerm, label_selector=st.builds(LabelSelector, match_labels=PLAIN), topology_key=st.just("host")
+)
+
+
+def required(parts: list[PodAffinityTerm]) -> Affinity:
+    return Affinity(pod_affinity=PodAffinity(required_during_scheduling_ignored_during_execution=tuple(parts)))
+
+
+def one_by_one(parts: list[PodAffinityTerm]) -> tuple[Term, ...] | None:
+    """None where one is wrong."""
+    try:
+        found = [pod_terms(pod_with(required([part])))["affinity_required"][0] for part in parts]
+    except ValueError:
+        return None
+    return tuple(found)
+
+
+@given(
+    st.lists(PARTS, min_size=1, max_size=6) | st.lists(PLAIN_PARTS, min_size=1, max_size=6),
+    st.dictionaries(NAMES, TEXTS),
+)
+def test_many_terms_are_those_that_are_compiled_one_by_one(
+    parts: list[PodAffinityTerm], labels: dict[str, str]
+) -> None:
+    expected = one_by_one(parts)
+    if expected is None:
+        with pytest.raises(ValueError, match="label selector requirement on"):
+            ManyTerms(parts, [0] * len(parts), "default")
+        return
+    many = ManyTerms(parts, [0] * len(parts), "default")
+    assert many[1:] == expected[1:]
+    assert tuple(many) == tuple(many) == expected
+    found = list(many.that_may_mean(labels))
+    assert all(found.count(term) <= expected.count(term) for term in found)
+    for term in expected:
+        if term.selector.matches(labels):
+            assert found.count(term) == expected.count(term)
+    assert {(place.topology_key, place.weight) for place in many.places} == {
+        (term.topology_key, 0) for term in expected
+    }
+
+
+def test_a_huge_number_of_terms_is_not_compiled() -> None:
+    parts = [PodAffinityTerm(label_selector=LabelSelector(match_labels={f"k{number}": "x"})) for number in range(HUGE)]
+    (many,) = pod_terms(pod_with(required(parts))).values()
+    assert isinstance(many, ManyTerms)
+    assert [str(term.selector) for term in many.that_may_mean({"k7": "x", "k8": "y"})] == ["k7=x"]
+    (few,) = pod_terms(pod_with(required(parts[1:]))).values()
+    assert isinstance(few, tuple)

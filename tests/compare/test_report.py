@@ -67,6 +67,7 @@ def test_it_stands_alone_and_everybody_can_read_it(page: str) -> None:
 def test_a_page_of_one_policy_can_be_read_as_well(runs: Runs) -> None:
     page = CompareAnswer(read_policies([str(runs["default", 4])])).report()
     assert problems(page) == []
+    assert "Changes are against" not in page
     root = parse(page)
     assert root.all("h1")[0].text == "default-4"
     assert cells(table(root, "Metrics"))["pods placed"] == ["120"]

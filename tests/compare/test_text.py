@@ -169,5 +169,8 @@ def test_no_change_is_said_in_a_sign_and_spread_goes_with_a_change() -> None:
     wait, share = defined("wait_mean"), defined("utilisation_cpu")
     assert delta_text(Delta(0.0, None, 0.0, None), wait) == "="
     assert delta_text(Delta(5.0, 1.0, 0.5, False), wait) == "+50% ±10%"
+    assert delta_text(Delta(5.0, 1.0, 0.5, False, 0.02), wait) == "+50% ±2%"
+    assert delta_text(Delta(-5.0, 0.4, -1.0, True, 0.0), wait) == "−100%"
+    assert delta_text(Delta(-5.0, 0.4, -1.0, True), wait) == "−100%"
     assert delta_text(Delta(-0.125, 0.05, -0.25, False), share) == "▾ −12.5 ±5"
     assert delta_text(Delta(0.01, None, None, True), share) == "▴ +1.0"

@@ -87,7 +87,7 @@ def test_values_become_what_the_types_say(value: Any, field: str, made: Any) -> 
         ({"amount": True}, "amount", "expected a string or an integer or a number, got true"),
         ({"amount": float("nan")}, "amount", "expected a string or an integer or a number, got NaN"),
         ({"limit": -1}, "limit", "expected an integer from 0 on, got -1"),
-        ({"limits": {1: 1}}, "limits[1]", "expected a string as the name"),
+        ({"limits": {1.5: 1}}, "limits[1.5]", "expected a string as the name"),
         ({"limits": {"a b": "x"}}, 'limits["a b"]', 'expected an integer, got "x"'),
         ({"level": True}, "level", "true is unknown; allowed: low, high, 3"),
         ({"code": "A"}, "code", 'expected a string, got "A"'),

@@ -57,10 +57,43 @@ def test_such_a_plugin_can_be_left_out_or_weighted() -> None:
     assert profile.placement_weights == {"PodGroupPodsCount": 5}
 
 
-@pytest.mark.parametrize("gangs", [{"mode": "kube"}, {"mode": "kube", "topology": True, "workloadPreemption": True}])
+SHOWN = [
+    {"mode": "kube"},
+    {"mode": "kube", "topology": True, "workloadPreemption": True},
+    {"mode": "coscheduling", "permitWaiting": "5s"},
+    {"mode": "pfnet", "prefix": "gang.example.com", "jitter": "1m"},
+]
+
+
+@pytest.mark.parametrize("gangs", SHOWN)
 def test_what_is_shown_reads_back_as_the_same(gangs: dict[str, Any]) -> None:
     configuration = decode_configuration(file(gangs), "test", REGISTRY)
     assert decode_configuration(configuration_document(configuration), "again", REGISTRY) == configuration
+
+
+def test_modes_that_hold_nodes_are_one_plugin_each_which_is_told_the_keys() -> None:
+    profile = decode_configuration(file({"mode": "coscheduling", "groupBackoff": "9s"}), "test", REGISTRY).profiles[0]
+    assert (profile.points["queueSort"], profile.points["permit"]) == (("Coscheduling",), ("Coscheduling",))
+    assert (profile.args["Coscheduling"].group_backoff, profile.args["Coscheduling"].reject_percentage) == (9.0, 10)
+    gangs = {"mode": "pfnet", "prefix": "gang.example.com", "timeout": "7s"}
+    profile = decode_configuration(file(gangs), "test", REGISTRY).profiles[0]
+    assert (profile.points["queueSort"], profile.points["permit"]) == (("PrioritySort",), ("PfnetGang",))
+    assert profile.args["PfnetGang"].timeout == 7.0
+
+
+def test_the_plugin_of_a_mode_is_not_listed_by_hand() -> None:
+    plugins = {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}
+    with pytest.raises(ConfigError, match=r"it comes with fairway\.gangs\.mode: coscheduling"):
+        decode_configuration(file(None, plugins), "scheduler.yaml", REGISTRY)
+
+
+def test_profiles_that_share_a_queue_sort_it_alike() -> None:
+    document = file({"mode": "coscheduling"})
+    document["profiles"].append({"schedulerName": "b", "fairway": {"gangs": {"mode": "coscheduling"}}})
+    assert len(decode_configuration(document, "test", REGISTRY).profiles) == 2
+    document["profiles"][1]["fairway"]["gangs"]["lastFailureOrder"] = False
+    with pytest.raises(ConfigError, match="Coscheduling has other args"):
+        decode_configuration(document, "test", REGISTRY)
 
 
 WRONG: dict[str, tuple[Any, str, str]] = {
@@ -77,7 +110,6 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "no duration": ({"maxBackoff": 60}, ".maxBackoff", "duration"),
     "a negative duration": ({"mode": "coscheduling", "permitWaiting": "-1s"}, ".permitWaiting", "negative"),
     "more than all": ({"mode": "coscheduling", "rejectPercentage": 101}, ".rejectPercentage", "100"),
-    "a mode that is to come": ({}, ".mode", "fairway is not there yet; available: kube"),
 }
 
 

@@ -125,3 +125,15 @@ def test_those_who_will_call_are_not_to_blame() -> None:
     made = diagnosis(("Fit", FULL, 1), ("Quota", Refusal(("wait",), Code.PENDING), 2))
     assert made.unschedulable_plugins == {"Fit"}
     assert made.pending_plugins == {"Quota"}
+
+
+def test_what_was_told_before_a_refusal_is_not_told_after_it() -> None:
+    made = diagnosis(("Fit", FULL, 2))
+    assert made.given == [("Fit", FULL)]
+    made.refuse("Taint", rows(1), TAINTED)
+    assert made.given == [("Fit", FULL), ("Taint", TAINTED)]
+    made.accept(rows(0))
+    assert made.given == [("Taint", TAINTED)]
+    assert made.unschedulable_plugins == {"Taint"}
+    made.forget(rows(1))
+    assert made.given == []

@@ -186,6 +186,23 @@ def test_data_gives_the_right_to_read_datasets_and_no_other(values: dict[str, An
     }
 
 
+def test_gangs_are_on_and_give_the_rights_that_they_take() -> None:
+    assert [each.gangs.mode for each in configuration(render({})).profiles if each.gangs is not None] == ["fairway"]
+    assert [each.gangs for each in configuration(render({"gangs.mode": ""})).profiles] == [None]
+    given = cluster_rights({}) - cluster_rights({"gangs.mode": ""})
+    read = {
+        ("scheduling.k8s.io", "podgroups"),
+        ("scheduling.x-k8s.io", "podgroups"),
+        ("scheduling.volcano.sh", "podgroups"),
+        ("batch", "jobs"),
+        ("jobset.x-k8s.io", "jobsets"),
+        ("leaderworkerset.x-k8s.io", "leaderworkersets"),
+    }
+    assert given == {(group, resource, verb) for group, resource in read for verb in ("list", "watch")} | {
+        ("scheduling.k8s.io", "podgroups/status", "patch")
+    }
+
+
 def test_the_guard_gives_the_right_to_patch_nodes_and_no_other() -> None:
     without = cluster_rights({})
     assert cluster_rights({"exclusiveGuard.enabled": True}) - without == {("", "nodes", "patch")}

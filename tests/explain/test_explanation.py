@@ -80,7 +80,7 @@ def explain(drawn: list[Drawn], wish: Drawn) -> tuple[Trial, Explanation]:
     objects = [Loaded(thing, SOURCE) for thing in things]
     trial = Trial(Manifests(objects, [wanted_by(asked, SOURCE, ())], ()), CONFIGURATION, seed=1)
     ((first, wanted),) = trial.queue()
-    return trial, Explanation(trial, first, wanted)
+    return trial, Explanation.of_trial(trial, first, wanted)
 
 
 def is_tolerated(asked: Pod, key: str, value: str, effect: str) -> bool:

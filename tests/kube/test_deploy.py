@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import ssl
 import sys
 import urllib.error
@@ -21,7 +22,9 @@ from tests.kube.api import Json
 from tests.kube.control_plane import ControlPlane
 from tests.kube.datasets import GROUPS, Datasets
 from tests.kube.fault_proxy import FaultProxy
+from tests.kube.group_kinds import COSCHEDULING, JOB_SET, LEADER_WORKER_SET, VOLCANO, defined
 from tests.kube.processes import Program, free_port, wait_until
+from tests.kube.test_pod_groups import group, told
 
 SOURCES: Final = Path(__file__).parents[2] / "src"
 RIGHTS: Final = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
@@ -119,8 +122,22 @@ class Installed:
 
 
 @pytest.fixture
-def installed(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> Iterator[Installed]:
-    with install(control_plane, namespace, tmp_path, {}) as made:
+def full_plane(grouping_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """One that serves every kind that Fairway reads without being told to."""
+    with defined(grouping_plane.api(), COSCHEDULING, VOLCANO, JOB_SET, LEADER_WORKER_SET):
+        yield grouping_plane
+
+
+@pytest.fixture
+def own_namespace(full_plane: ControlPlane) -> str:
+    name = f"deploy-{secrets.token_hex(4)}"
+    full_plane.api().create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return name
+
+
+@pytest.fixture
+def installed(full_plane: ControlPlane, own_namespace: str, tmp_path: Path) -> Iterator[Installed]:
+    with install(full_plane, own_namespace, tmp_path, {}) as made:
         made.program.wait_until(lambda: b'"holderIdentity"' in _lease(made), "Fairway leads")
         yield made
 
@@ -242,6 +259,11 @@ def test_rights_are_enough_and_each_is_needed(installed: Installed) -> None:
     for name in ("plain", "lost"):
         api.create(pod(name, namespace))
         wait_until(lambda name=name: bound(name), f"{name} is bound")  # type: ignore[misc]
+    # Pods that belong together, and whose group is told that it has its nodes.
+    api.request("POST", f"/apis/scheduling.k8s.io/v1alpha2/namespaces/{namespace}/podgroups", group("g", namespace, 2))
+    for name in ("g-0", "g-1"):
+        api.create(pod(name, namespace, schedulingGroup={"podGroupName": "g"}))
+    wait_until(lambda: told(api, "g", namespace)[:2] == ("True", "Scheduled"), "the group has started")
     # Volumes: only the scheduler's own part; nobody provisions here.
     api.create(pod("uses-static", namespace, claim="static"))
     api.create(pod("uses-dynamic", namespace, claim="dynamic"))
@@ -327,15 +349,15 @@ def test_datasets_need_only_to_be_read(
 
 
 @pytest.mark.slow
-def test_shadow_needs_only_to_read(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> None:
-    api = control_plane.api()
+def test_shadow_needs_only_to_read(full_plane: ControlPlane, own_namespace: str, tmp_path: Path) -> None:
+    api, namespace = full_plane.api(), own_namespace
     values = {"shadow": True, "schedulerName": "fairway"}
-    with install(control_plane, namespace, tmp_path, values) as installed:
+    with install(full_plane, namespace, tmp_path, values) as installed:
         installed.program.wait_until(lambda: "in sync" in installed.program.output(), "it knows the cluster")
         for each in (node("a"), node("b"), pod("web", namespace)):
             api.create(each)
         api.bind("web", namespace, "a")
-        assert installed.visit("/metrics", control_plane.token("nobody")) == 403
+        assert installed.visit("/metrics", full_plane.token("nobody")) == 403
         asked = installed.asked()
         assert installed.program.stop() == 0
         assert {right: codes for right, codes in asked.items() if codes & {401, 403}} == {}

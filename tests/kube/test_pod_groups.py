@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 import secrets
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.kube.api import Api, Json
 from tests.kube.control_plane import ControlPlane
+from tests.kube.group_kinds import GATES
 from tests.kube.processes import wait_until
 
-GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
 PATIENCE = 60.0
 
 
-@pytest.fixture(scope="module")
-def grouping_plane() -> Iterator[ControlPlane]:
-    """A control plane of its own, with the gates on."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(prefix="fairway-groups-", dir=memory if memory.is_dir() else None) as directory:
-        flags = (GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true")
-        made = ControlPlane(Path(directory), api_server_flags=flags)
-        try:
-            made.start()
-            yield made
-        finally:
-            made.stop()
-
-
 @pytest.fixture(params=["fairway", "kube-scheduler"])
-def scheduler(grouping_plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[str]:
+def scheduler(grouping_plane: ControlPlane, request: pytest.FixtureRequest) -> str:
     """Who schedules."""
     start = grouping_plane.start_fairway if request.param == "fairway" else grouping_plane.start_kube_scheduler
     start({}, flags=[GATES])
-    yield request.param
-    grouping_plane.stop_others()
-    grouping_plane.clear()
+    return str(request.param)
 
 
 def node(name: str) -> Json:

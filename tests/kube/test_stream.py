@@ -91,12 +91,15 @@ def test_a_jobs_pods_are_told_to_a_sniffer_a_stream_and_a_run(
             wait_until(lambda: control_plane.metrics(fairway)[metric] == 1, "somebody reads along")
             api.create(make_job(namespace, pods=3))
             steps = steps_of(sniffer, 9)
+            sent = 'fairway_sniffer_sent_total{result="sent"}'
+            wait_until(lambda: control_plane.metrics(fairway).get(sent) == 9, "all messages were answered")
         assert len(steps) == 3
         assert all(told == LIFE for told in steps.values()), steps
         wait_until(lambda: watch.output().count("unbound") == 3, "the reader has seen all pods leave")
+        events, kept = "fairway_stream_events_total", "fairway_stream_ring_events"
+        wait_until(lambda: control_plane.metrics(fairway)[events] > 20, "they are counted")
         metrics = control_plane.metrics(fairway)
-        assert metrics['fairway_sniffer_sent_total{result="sent"}'] == 9
-        assert metrics["fairway_stream_events_total"] == metrics["fairway_stream_ring_events"] > 20
+        assert metrics[events] == metrics[kept]
         assert watch.stop() == 0, watch.output()
         assert fairway.stop() == 0
     finally:

@@ -64,14 +64,22 @@ def asked(cluster: ControlPlane, folder: Path, capsys: pytest.CaptureFixture[str
     file = folder / "asked.json"
     file.write_text(json.dumps(thing))
     code = main(["try", "-f", str(file), "--kubeconfig", str(cluster.kubeconfig()), "-o", "json"])
-    return code, json.loads(capsys.readouterr().out)
+    shown = capsys.readouterr()
+    assert shown.out, shown.err
+    return code, json.loads(shown.out)
 
 
 def deployment(
-    namespace: str, replicas: int, *, image: str = "v1", surge: int | str = 0, fewer: int | str = "25%"
+    namespace: str,
+    replicas: int,
+    *,
+    image: str = "v1",
+    surge: int | str = 0,
+    fewer: int | str = "25%",
+    **fields: Any,
 ) -> Json:
     """Pods that fill a node each."""
-    container = {"name": "main", "image": image, "resources": {"requests": {"cpu": "1"}}}
+    container = {"name": "main", "image": image, "resources": {"requests": {"cpu": "1"}}} | fields
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -167,6 +175,34 @@ def test_a_roll_out_fits_without_surge_and_not_with(
 
     wait_until(is_through, "the new version runs everywhere", PATIENCE, every=0.3)
     assert fewest >= 38
+
+
+def test_a_change_that_no_scheduler_reads(
+    cluster: ControlPlane, namespace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the API server fills in is no change; a variable is one, and the controllers then think so, too."""
+    probe = {"httpGet": {"port": 80}, "periodSeconds": 30}
+    fields: Json = {"args": ["serve"], "readinessProbe": probe, "env": [{"name": "EMPTY", "value": ""}]}
+    cluster.api().create(deployment(namespace, 4, **fields))
+    wait_until(lambda: on_nodes(cluster, namespace) == 4, "four run", PATIENCE, every=0.3)
+    before = {pod["metadata"]["name"] for pod in pods(cluster, namespace)}
+    code, document = asked(cluster, tmp_path, capsys, deployment(namespace, 4, **fields))
+    assert (code, document["rollouts"], document["pods"]) == (0, [], [])
+    cluster.api().apply(deployment(namespace, 4, **fields))
+    changed = deployment(namespace, 4, **fields | {"env": [{"name": "EMPTY", "value": "no more"}]})
+    code, document = asked(cluster, tmp_path, capsys, changed)
+    assert [(code, one["complete"], one["new"]) for one in document["rollouts"]] == [(0, True, 4)]
+    assert {pod["metadata"]["name"] for pod in pods(cluster, namespace)} == before
+    cluster.api().apply(changed)
+    wait_until(
+        lambda: (
+            before.isdisjoint({pod["metadata"]["name"] for pod in pods(cluster, namespace)})
+            and on_nodes(cluster, namespace) == 4
+        ),
+        "all four were replaced",
+        PATIENCE,
+        every=0.3,
+    )
 
 
 # -- kinds of operators ------------------------------------------------------------------------------------------------

@@ -202,7 +202,9 @@ class FakeApiServer:
         if len(rest) > 2 and rest[0] == "namespaces":
             namespace, rest = rest[1], rest[2:]
         resource, name = rest[0], rest[1] if len(rest) > 1 else ""
-        if group and group not in ("apps", "policy") and not group.endswith(".k8s.io"):
+        if f"{resource}.{group}" in self.served:
+            resource = f"{resource}.{group}"
+        elif group and group not in ("apps", "policy") and not group.endswith(".k8s.io"):
             resource = f"{resource}.{group}"
             if resource not in self.served:
                 return web.Response(status=404, text="404 page not found\n")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession, web
 
-from fairway.cli.main import CommandError, main
+from fairway.cli.main import main
 from fairway.cli.scheduler_api import print_answer, read_view
-from fairway.explain.live_cluster import live_status
+from fairway.explain.live_cluster import live_status, pod_trial
+from fairway.explain.scheduler_answer import scheduler_answer
+from fairway.explain.why_answer import why_pod
+from fairway.live.api.clock import SystemClock
 from fairway.live.api_routes import api_routes
+from fairway.live.asked_answer import AskedAnswers
 from fairway.live.service import LiveScheduler
 from fairway.model import Loaded, Node, Pod, Source
 from tests.live.fake_api_server import FakeApiServer
@@ -20,7 +25,7 @@ from tests.live.live_cluster import bindings, condition, node, play, pod
 async def ask(live: LiveScheduler, *paths: str) -> list[tuple[int, Any]]:
     """Serve the routes and ask them."""
     app = web.Application()
-    for (method, path), handler in api_routes(live).items():
+    for (method, path), handler in api_routes(live, AskedAnswers(scheduler_answer, SystemClock())).items():
         app.router.add_route(method, path, handler)
     runner = web.AppRunner(app)
     await runner.setup()
@@ -55,6 +60,10 @@ def test_who_waits_and_why_is_told() -> None:
     assert big["refused"] == [
         {"plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "code": big["refused"][0]["code"], "nodes": 1}
     ]
+    shortage = {"resource": "cpu", "needed": 8000, "mostFree": 3000}
+    assert big["funnel"] == [
+        {"plugin": "NodeResourcesFit", "refused": 1, "left": 0, "reasons": [{"reason": "cpu", "nodes": 1} | shortage]}
+    ]
     assert big["message"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
     assert (small["node"], small["assumed"], small["queue"]) == ("n1", False, None)
     assert code == 404
@@ -70,14 +79,15 @@ def test_a_scheduler_that_is_asked_says_what_the_cluster_says(capsys: pytest.Cap
     async def story(api: FakeApiServer, live: LiveScheduler) -> None:
         await api.until(lambda: condition(api, "big") and "small" in bindings(api) and not live.world.num_assumed)
         await api.until(lambda: any("PodScheduled" in str(one.status.conditions) for one in pods_of(live)))
-        why = "/fairway/v1/why?pod=default/big&nodes=all"
-        told.extend(await ask(live, "/fairway/v1/status", "/fairway/v1/queue", "/fairway/v1/view", why))
+        why = "/fairway/v1/why?pod=default/big&text=yes"
+        words = (f"{why}&nodes=all", f"{why}&node=n1", f"{why}&node=n9")
+        told.extend(await ask(live, "/fairway/v1/status", "/fairway/v1/queue", "/fairway/v1/view", *words))
         stored = [*live.watch.reflectors[Node].store, *live.watch.reflectors[Pod].store]
         objects.extend(Loaded(one, Source("a test")) for one in stored)
 
     nodes = [("nodes", node("n1")), ("nodes", node("n2", zone="z") | {"spec": {"unschedulable": True}})]
     play(story, *nodes, ("pods", pod("big", cpu="8")), ("pods", pod("small", cpu="3")))
-    (_, status), (_, queue), (_, view), (_, why) = told
+    (_, status), (_, queue), (_, view), (_, why), (_, of_node), (no_node, unknown) = told
     found = read_view(status, queue, view, 1e9)
     asked = live_status(objects, 1e9)
     assert [(one.node.metadata.name, one.state, one.used, one.allocatable) for one in found.status.nodes] == [
@@ -86,24 +96,22 @@ def test_a_scheduler_that_is_asked_says_what_the_cluster_says(capsys: pytest.Cap
     assert found.status.resources == asked.resources
     assert found.status.waiting == asked.waiting
     assert found.words == "leading (1 unschedulable)"
-    assert print_answer(why, node=None, all_nodes=True, output="table") == 3
-    table = capsys.readouterr().out
-    assert table.startswith(
-        "default/big fits on none of 2 nodes · waiting (unschedulable), attempt 1\n"
-        "kube-scheduler's words: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.\n"
-        "\n"
-        "     2  nodes\n"
-        "     1  NodeUnschedulable   1 were unschedulable\n"
-        "     0  NodeResourcesFit    1 Insufficient cpu\n"
-    )
-    assert [line.split()[:3] for line in table.splitlines() if line.startswith(("n1", "n2"))] == [
-        ["n1", "no", "NodeResourcesFit"],
-        ["n2", "no", "NodeUnschedulable"],
-    ]
-    assert print_answer(why, node="n1", all_nodes=False, output="table") == 3
-    assert capsys.readouterr().out == "default/big does not fit on n1 · NodeResourcesFit: Insufficient cpu\n"
-    with pytest.raises(CommandError, match="knows no node n9"):
-        print_answer(why, node="n9", all_nodes=False, output="table")
+    trial, _, _ = pod_trial(objects, "default/big", None, 0)
+    answer = why_pod(trial, "default/big", all_nodes=True)
+    assert print_answer(why, node=None, all_nodes=True, output="table", options="--scheduler URL") == 3
+    said = capsys.readouterr()
+    assert said.out == f"{answer}\n"
+    assert "  fix  " in said.out
+    assert "none found" not in said.out
+    assert said.err == "default/big is waiting (unschedulable), attempt 1\n"
+    assert print_answer(why, node=None, all_nodes=False, output="json", options="") == 3
+    document = json.loads(capsys.readouterr().out)
+    assert document["fixes"] == answer.document()["fixes"] != []
+    assert document["queue"]["place"] == "unschedulable"
+    assert print_answer(of_node, node="n1", all_nodes=False, output="table", options="") == 3
+    trial, _, _ = pod_trial(objects, "default/big", None, 0)
+    assert capsys.readouterr().out == f"{why_pod(trial, 'default/big', node='n1')}\n"
+    assert (no_node, unknown) == (404, {"message": "the scheduler knows no node 'n9'"})
 
 
 def pods_of(live: LiveScheduler) -> list[Pod]:

@@ -22,6 +22,8 @@ def ask(access: DelegatedAccess | LoopbackAccess, path: str, token: str = "", ho
         ("nobody-token", "/metrics", 403, 'forbidden: User "nobody" cannot get path "/metrics"'),
         ("admin-token", "/anything", None, ""),
         ("unknown-token", "/metrics", 401, "Unauthorized"),
+        ("\udcff\udcfe", "/metrics", 401, "Unauthorized"),
+        ("tök", "/metrics", 401, "Unauthorized"),
     ],
 )
 def test_the_api_server_decides(token: str, path: str, status: int | None, message: str) -> None:

@@ -11,7 +11,9 @@ import aiohttp
 import pytest
 
 from fairway.cluster import Cluster
+from fairway.cluster.terms import HUGE
 from fairway.cycle import Victims
+from fairway.live.extender_service.requests import MAX_NODES
 from fairway.live.extender_service.server import Callers, ExtenderServer
 from fairway.live.extenders.wire import filter_args, preemption_args
 from fairway.model import Node, Pod
@@ -131,6 +133,12 @@ def test_broken_plugin_is_an_error_kube_scheduler_understands() -> None:
     assert "oops" in found["Error"]
 
 
+def repelled_by(lines: Any, times: int = 1) -> Any:
+    terms = [{"topologyKey": "host", "labelSelector": {"matchExpressions": lines}}] * times
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    return {"metadata": {"name": "p"}, "spec": {"affinity": {"podAntiAffinity": required}}}
+
+
 NONSENSE: dict[str, Any] = {
     "no pod": {},
     "pod is a number": {"Pod": 3},
@@ -142,6 +150,10 @@ NONSENSE: dict[str, Any] = {
     "items are numbers": {"Pod": {}, "Nodes": {"items": [1]}},
     "node without a name": {"Pod": {}, "Nodes": {"items": [{"metadata": {}}]}},
     "node with a number for a name": {"Pod": {}, "Nodes": {"items": [{"metadata": {"name": 3}}]}},
+    "operator that does not exist": {"Pod": repelled_by([{"key": "a", "operator": "Near"}])},
+    "no label key, again and again": {"Pod": repelled_by([{"key": "a b", "operator": "Exists"}], HUGE)},
+    "very many names": {"Pod": {}, "NodeNames": ["a"] * (MAX_NODES + 1)},
+    "very many nodes": {"Pod": {}, "Nodes": {"items": [{"metadata": {"name": "a"}}] * (MAX_NODES + 1)}},
     "huge pod": {"Pod": {"metadata": {"annotations": {"a": "x" * (3 << 20)}}}},
 }
 
@@ -204,6 +216,31 @@ def test_where_a_token_is_wanted_nobody_is_answered_without(sent: str | None, st
             await server.stop()
 
     assert asyncio.run(story()) == status
+
+
+@pytest.mark.parametrize(
+    ("token", "header", "status"),
+    [
+        ("the-right-one", b"Authorization: Bearer \xff\xfe", b"401"),
+        ("", b"Authorization: Bearer \xff\xfe", b"400"),
+        ("", b"Content-Encoding: gzip", b"415"),
+        ("", b"Transfer-Encoding: chunked", b"400"),
+    ],
+    ids=["a token that is no text", "one that nobody wants", "compressed", "two lengths"],
+)
+def test_requests_that_make_no_sense_are_the_callers_fault(token: str, header: bytes, status: bytes) -> None:
+    async def story() -> bytes:
+        server = ExtenderServer({"default-scheduler": profile(busy(), "NodeResourcesFit")})
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", await server.start("127.0.0.1", 0, Callers(token=token))
+        )
+        writer.write(b"POST /filter HTTP/1.1\r\nHost: x\r\n" + header + b"\r\nContent-Length: 2\r\n\r\n{}")
+        answer = await reader.readline()
+        writer.close()
+        await server.stop()
+        return answer
+
+    assert asyncio.run(story()).split()[1] == status
 
 
 def test_a_body_that_is_too_large_is_refused() -> None:

@@ -19,6 +19,7 @@ from fairway.live.watches.optional_kinds import OPTIONAL, RECORDED, OptionalKind
 from fairway.model import Dataset, DatasetInternal
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.live_cluster import node
+from tests.live.virtual_clock import settle
 
 OLD, NEW = "com.ie.ibm.hpsys", "datashim.io"
 KINDS = {"datasets": "Dataset", "datasetsinternal": "DatasetInternal"}
@@ -86,6 +87,7 @@ async def watching(api: FakeApiServer, optional: tuple[OptionalKind, ...] = OPTI
         await api.until(lambda: watch.is_synced or task.done())
         if task.done():
             task.result()
+        await settle()  # everybody who waits long does so by now
         yield stage
         assert not task.done()
     finally:

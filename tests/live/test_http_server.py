@@ -356,3 +356,27 @@ def test_metrics_are_compressed_for_those_who_take_it() -> None:
                 assert b"scheduler_schedule_attempts_total" in await answer.read()
 
     asyncio.run(story())
+
+
+NO_HTTP = {
+    "no method": b"BLAH / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "two lengths": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "a size with a sign": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n+5\r\nabcde\r\n0\r\n\r\n",
+    "a length with a sign": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\nabcde",
+    "a token that is no text": b"GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \xff\xfe\r\n\r\n",
+    "a path that is no text": b"GET /%ff%fe HTTP/1.1\r\nHost: x\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("data", NO_HTTP.values(), ids=NO_HTTP)
+def test_whoever_reaches_the_port_can_not_fill_the_log(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> bytes:
+        async with serving(Served()) as running:
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(running.url.rsplit(":", 1)[1]))
+            writer.write(data)
+            answer = await reader.readline()
+            writer.close()
+            return answer
+
+    assert asyncio.run(story()).split()[1] in (b"400", b"401", b"403")
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []

@@ -15,7 +15,7 @@ from fairway.model.group import (
     Spelling,
     membership,
 )
-from fairway.model.group_reading import job_spec, object_spec, sayings, told_spec
+from fairway.model.group_reading import controller_spec, object_spec, sayings, told_spec
 from fairway.model.job_set import JobSet
 from fairway.testing.builders import pod
 from fairway.testing.group_builders import coscheduling_group, member, pod_group, volcano_group
@@ -228,6 +228,10 @@ OBJECTS: dict[str, tuple[Any, dict[str, Any]]] = {
         volcano_group("t", 3, tasks={"ps": 1, "worker": 2}, priority_class="high"),
         {"min_count": 3, "task_minimums": {"ps": 1, "worker": 2}, "priority": 100},
     ),
+    "volcano, as its controller writes a Job that says nothing of tasks": (
+        volcano_group("t", 2, tasks={"ps": 1, "worker": 2}),
+        {"min_count": 2, "task_minimums": {}},
+    ),
 }
 
 
@@ -242,7 +246,6 @@ WRONG_OBJECTS: dict[str, tuple[Any, str]] = {
     "a gang of none": (pod_group("t", 0), "spec.schedulingPolicy.gang.minCount"),
     "coscheduling, none": (coscheduling_group("t", 0), "spec.minMember"),
     "volcano, none": (volcano_group("t", 0), "spec.minMember"),
-    "volcano, tasks beyond": (volcano_group("t", 2, tasks={"a": 2, "b": 1}), "spec.minTaskMember"),
 }
 
 
@@ -272,7 +275,7 @@ def job(parallelism: int | None, completions: int | None) -> Job:
 def test_a_job_starts_with_all_its_pods(parallelism: int | None, completions: int | None, number: int) -> None:
     known = found(pod("a", owner="Job/t"), asks=True)
     assert known is not None
-    spec = job_spec(known.key, job(parallelism, completions), (), "default/a")
+    spec = controller_spec(known.key, job(parallelism, completions), (), "default/a", GroupReading())
     assert isinstance(spec, GroupSpec)
     assert (spec.min_count, spec.size) == (number, number)
 
@@ -280,7 +283,7 @@ def test_a_job_starts_with_all_its_pods(parallelism: int | None, completions: in
 def test_a_job_that_does_not_run_at_once_can_not_start_together() -> None:
     known = found(pod("a", owner="Job/t"), asks=True)
     assert known is not None
-    wrong = job_spec(known.key, job(2, 4), (), "default/a")
+    wrong = controller_spec(known.key, job(2, 4), (), "default/a", GroupReading())
     assert isinstance(wrong, Misconfigured)
     assert (wrong.subject, wrong.field) == ("Job default/t", "spec.parallelism")
 
@@ -301,6 +304,31 @@ def test_a_job_set_starts_with_the_pods_of_all_its_jobs() -> None:
         JobSet,
     )
     assert made.num_pods == 9
+    assert made.order is None
+
+
+ORDERS: dict[str, tuple[dict[str, Any], str]] = {
+    "in order": (
+        {"startupPolicy": {"startupPolicyOrder": "InOrder"}, "replicatedJobs": [{"name": "a"}, {"name": "b"}]},
+        "spec.startupPolicy.startupPolicyOrder: is InOrder",
+    ),
+    "one depends on another": (
+        {"replicatedJobs": [{"name": "a"}, {"name": "b", "dependsOn": [{"name": "a", "status": "Ready"}]}]},
+        "spec.replicatedJobs[1].dependsOn: names a",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "words"), ORDERS.values(), ids=ORDERS.keys())
+def test_a_job_set_that_makes_its_jobs_one_after_the_other_can_not_start_together(
+    spec: dict[str, Any], words: str
+) -> None:
+    tree = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "t"}, "spec": spec}
+    key = GroupKey(Spelling.CONTROLLER, "default", "t")
+    wrong = controller_spec(key, convert(tree, JobSet), (), "default/t-0", GroupReading())
+    assert isinstance(wrong, Misconfigured)
+    assert wrong.message.startswith(f"Misconfigured: JobSet default/t: {words}")
+    assert wrong.message.endswith("pods that start together have to be made together")
 
 
 @pytest.mark.parametrize("version", ["v1alpha2", "v1beta1"])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.model import dns_label_problem, dns_subdomain_problem, label_key_problem, label_value_problem
-from fairway.model.names import are_label_values
+from fairway.model.names import are_label_keys, are_label_values
 
 CASES = {
     "label": (dns_label_problem, "web-0", True),
@@ -42,6 +42,11 @@ CASES = {
 @pytest.mark.parametrize(("check", "name", "allowed"), CASES.values(), ids=CASES)
 def test_names(check: Callable[[str], str | None], name: str, allowed: bool) -> None:
     assert (check(name) is None) is allowed
+
+
+@given(st.lists(st.text("aZ9-_./\0é ", max_size=5) | st.sampled_from(("x" * 63, "x" * 64, "", "b.c/x")), max_size=5))
+def test_many_label_keys_are_judged_as_one_by_one(keys: list[str]) -> None:
+    assert are_label_keys(keys) == all(label_key_problem(key) is None for key in keys)
 
 
 @given(st.lists(st.text("aZ9-_.\0é ", max_size=4) | st.sampled_from(("x" * 63, "x" * 64, "")), max_size=5))

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.cluster import Action, Change, ClusterEvent, Resource
 from fairway.cluster.counters import MANY_TERMS
-from fairway.model import Node, Pod
+from fairway.cluster.terms import HUGE
+from fairway.model import Namespace, Node, Pod
 from fairway.plugin import SKIP
 from fairway.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from tests.plugins.naive_affinity import NOT_APART, NOT_NEAR, SHUNNED, naive_scores, naive_verdicts, placement
@@ -578,6 +579,61 @@ def test_agrees_with_a_naive_loop(
                 wanted = naive_scores(world, incoming, feasible, hard_weight, ignores_others)
                 assert scores(world, plugin, incoming, feasible) == wanted
     _compare_what_if(world, plugin, pods[0], data)
+
+
+NOBODY = [term({f"x{number}": "x"}, HOST) for number in range(HUGE)]
+"""Terms that mean nobody, and are so many that they are not compiled."""
+
+
+def _crowded(affinity: Json | None, repeats: bool) -> Json | None:
+    """The same, said with very many words. To be near, all terms have to be met: there one is repeated if need be."""
+    found: Json = {}
+    for side, kinds in (affinity or {}).items():
+        found[side] = {}
+        for kind, terms in kinds.items():
+            if terms and kind == REQUIRED:
+                more = terms[:1] * HUGE if repeats and side == "podAffinity" else NOBODY
+                found[side][kind] = [*more, *terms]
+            elif terms:
+                found[side][kind] = [*({"weight": 3, "podAffinityTerm": each} for each in NOBODY), *terms]
+    return found if affinity is not None else None
+
+
+@settings(max_examples=40)
+@given(
+    start=st.tuples(*(random_nodes([name]) for name in NAMES)),
+    crowd=st.lists(st.tuples(LABELS, st.sampled_from(NAMES), AFFINITIES), max_size=6),
+    labels=LABELS,
+    affinity=AFFINITIES,
+    space=SPACE,
+    data=st.data(),
+)
+def test_terms_that_mean_nobody_change_nothing(
+    start: tuple[Node, ...],
+    crowd: list[tuple[Json, str, Json]],
+    labels: Json,
+    affinity: Json,
+    space: Namespace,
+    data: st.DataObject,
+) -> None:
+    plain, crowded = World([*start]), World([*start])
+    plugin, other_plugin = InterPodAffinity(plain.cluster), InterPodAffinity(crowded.cluster)
+    incoming = pod("incoming", labels, affinity=affinity)
+    other_incoming = pod("incoming", labels, affinity=_crowded(affinity, repeats=True))
+    steps: list[tuple[Any, Any]] = [(space, space)]
+    for number, (own, place, terms) in enumerate(crowd):
+        named = f"p{number}", own
+        steps.append((pod(*named, on=place, affinity=terms), pod(*named, on=place, affinity=_crowded(terms, False))))
+    for step, other_step in data.draw(st.permutations(steps)):
+        plain.put(step)
+        crowded.put(other_step)
+        expected = verdicts(plain, plugin, incoming)
+        assert verdicts(crowded, other_plugin, other_incoming) == expected
+        feasible = [name for name in plain.nodes if not (expected or {}).get(name)]
+        if feasible:
+            wanted = scores(plain, plugin, incoming, feasible)
+            assert scores(crowded, other_plugin, other_incoming, feasible) == wanted
+    _compare_what_if(crowded, other_plugin, other_incoming, data)
 
 
 def _compare_what_if(world: World, plugin: InterPodAffinity, incoming: Pod, data: st.DataObject) -> None:

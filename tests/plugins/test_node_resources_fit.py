@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from fairway.cluster import Action, Cluster, Resource
+from fairway.cluster import Action, Cluster, Nodes, Resource
 from fairway.model import Container, Node, Pod, ResourceRequirements, parse_quantity
 from fairway.plugins.allocation import ResourceSpec
 from fairway.plugins.node_resources_fit import NodeResourcesFit
@@ -177,6 +178,16 @@ def test_scores_of_an_empty_node(args: NodeResourcesFitArgs | None, incoming: Po
 def test_scores_beyond_what_a_node_has(args: NodeResourcesFitArgs | None, expected: int) -> None:
     plugin = NodeResourcesFit(cluster(node("n", cpu="100m", memory="8Gi"), pod("there", node="n")), args)
     assert Interview(plugin, pod()).answers().scores == {"n": expected}
+
+
+@pytest.mark.parametrize("cpu", ["1P", "9P", "80T"])
+def test_a_node_of_more_than_64_bits_of_hundredths_scores_the_same_alone_and_among_others(cpu: str) -> None:
+    """kube-scheduler multiplies by 100 in 64 bits, which wraps around there."""
+    there = cluster([node("a", cpu=cpu, memory="8Gi"), node("b", cpu=4, memory="8Gi")])
+    plugin, pod_class = NodeResourcesFit(there, None), there.classify(pod(cpu=1))
+    both, one = (Nodes(there, np.array(rows)) for rows in ([0, 1], [0]))
+    state = plugin.pre_score(pod_class, both)
+    assert plugin.score(pod_class, one, state)[0] == plugin.score(pod_class, both, state)[0]
 
 
 # -- events ------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairway.config import default_configuration
+from fairway.config.gangs import MODE_PLUGINS
 from fairway.config.plugin_sets import DEFAULT_PLUGINS, GANG_PLUGINS, PLACEMENT_PLUGINS
 from fairway.plugins.registry import PLUGINS, REGISTRY
 from fairway.testing import cluster
@@ -30,7 +31,7 @@ GPU_PLUGINS = ["GpuShare", "FGD", "BestFit", "DotProduct", "PWR", "GpuPacking", 
 
 
 def test_every_default_plugin_is_there_and_ours() -> None:
-    own = {"RandomScore", "DataLocality", "ExclusiveNode", "NearJob"}
+    own = {"RandomScore", "DataLocality", "ExclusiveNode", "NearJob", *MODE_PLUGINS.values()}
     assert set(REGISTRY) == {*DEFAULT_PLUGINS, *GANG_PLUGINS, *PLACEMENT_PLUGINS, *own, *GPU_PLUGINS}
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from fairway.cluster import Action, ClusterEvent, Resource
-from fairway.cluster.nominations import Nominations
+from fairway.cluster.intents.nominations import Nominations
 from fairway.model import Pod
 from fairway.plugin import Hint, Refusal
 from fairway.queue import Place, QueuedPod, QueueRules, QueueSettings, SchedulingQueue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fairway.cluster import Action, Change, ClusterEvent, Resource
-from fairway.cluster.nominations import Nominations
+from fairway.cluster.intents.nominations import Nominations
 from fairway.model import Container, ObjectMeta, Pod, PodSchedulingGate, PodSpec, PodStatus, ResourceRequirements
 from fairway.model.quantity import parse_quantity
 from fairway.plugin import Hint, Refusal

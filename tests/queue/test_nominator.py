@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairway.cluster.nominations import Nominations
+from fairway.cluster.intents.nominations import Nominations
 from fairway.model import Pod
 from fairway.queue.nominator import Nominator
 from tests.queue.builders import VirtualClock, pod, popped, queue_of

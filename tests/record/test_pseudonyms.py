@@ -190,17 +190,17 @@ def test_sentences_lose_what_is_quoted_and_taints(key: str, value: str, name: st
 @pytest.mark.parametrize(
     ("first", "second", "are_the_same"),
     [
-        ("web", "web:latest", True),  # how a node lists it
-        ("web:v1", "web:v2", False),
-        ("hub/web", "hub/web:latest", True),
-        ("hub:5000/web", "hub:5000/web:latest", True),
-        ("web@sha256:0a", "web", False),
+        ("frontend", "frontend:latest", True),  # how a node lists it
+        ("frontend:v1", "frontend:v2", False),
+        ("hub/frontend", "hub/frontend:latest", True),
+        ("hub:5000/frontend", "hub:5000/frontend:latest", True),
+        ("frontend@sha256:0a", "frontend", False),
     ],
 )
 def test_images_are_the_same_where_a_node_lists_them_so(first: str, second: str, are_the_same: bool) -> None:
     names = Pseudonyms()
     assert (names.image(first) == names.image(second)) is are_the_same
-    assert "web" not in names.image(first) + names.image(second)
+    assert "frontend" not in names.image(first) + names.image(second)
     assert names.image("") == ""
 
 

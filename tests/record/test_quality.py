@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 
@@ -34,6 +36,7 @@ from fairway.record.quality.optimum import (
     smallest_deviation,
     smallest_spread,
 )
+from fairway.record.quality.pod_kinds import PodKinds
 from tests.record.runs import small_run
 
 pytest.importorskip("highspy", reason="the solver has no build for this Python")
@@ -301,3 +304,26 @@ def test_arrays_that_do_not_match_are_errors(
 def test_an_unknown_resource_is_named() -> None:
     with pytest.raises(ValueError, match="no resource gpu; there are cpu"):
         smallest_spread(instance([[1]], [[1]]), "gpu")
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [most_pods, fewest_nodes, *(partial(goal, resource="cpu") for goal in (smallest_spread, smallest_deviation))],
+    ids=["pods", "nodes", "spread", "deviation"],
+)
+def test_a_question_that_takes_too_long_to_write_down_is_not_begun(goal: Callable[..., Optimum]) -> None:
+    """900,000 variables: half a minute before the solver gets to see them, whatever its own limit is."""
+    requests = np.column_stack([np.arange(1, 901), np.ones(900)]).astype(np.int64)
+    instance = Instance(("cpu", "pods"), requests, np.full((1000, 2), 1000, np.int64))
+    with pytest.raises(UserError, match=r"too many for an exact answer in 1 s: .* takes about 22 s") as refused:
+        goal(instance, time_limit_seconds=1.0)
+    assert "--optimum-seconds 22" in refused.value.hint
+
+
+@pytest.mark.parametrize("num_nodes", [1, 7, 8, 9, 17])
+def test_pods_that_may_go_elsewhere_are_of_another_kind(num_nodes: int) -> None:
+    allowed = np.ones((4, num_nodes), np.bool_)
+    allowed[2, num_nodes - 1] = False
+    instance = Instance(("cpu",), np.ones((4, 1), np.int64), np.full((num_nodes, 1), 9, np.int64), allowed)
+    kinds = PodKinds(instance, in_favour=True)
+    assert sorted(kinds.counts.tolist()) == [1, 3]

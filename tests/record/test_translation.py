@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.cluster import Event, Verb
-from fairway.model import Node, NodeCondition, Pod, PodCondition
+from fairway.model import Node, NodeCondition, Pod, PodCondition, pod_requests
 from fairway.model.disruption import EVICTED, ORPHANED, PREEMPTED, TAINTED
 from fairway.model.meta import EPOCH
 from fairway.model.node import ContainerImage
+from fairway.model.pod import ContainerStatus
 from fairway.record import NullRecorder, Run
 from fairway.record.schema import TABLES
 from fairway.record.translation import EventTranslator, node_change, pod_end
@@ -232,3 +233,31 @@ def test_a_pod_whose_node_is_gone_holds_nothing_until_the_node_is_back() -> None
     translator.saw(Event(Verb.DELETED, here))
     kinds = [call for call in told.calls if call[0] in ("lost", "regained")]
     assert kinds == [("lost", "a"), ("lost", "b"), ("regained", "a"), ("regained", "b"), ("lost", "b")]
+
+
+@pytest.mark.parametrize("generation", [0, 1])
+@pytest.mark.parametrize("given", ["", "before", "after"])
+@pytest.mark.parametrize("cpu", [1, 2])
+def test_what_a_pod_asks_for_is_seen_whatever_the_server_counts(generation: int, given: str, cpu: int) -> None:
+    """Servers count changes of a spec, where they are new enough; what a kubelet gave counts besides."""
+
+    class Resizes(NullRecorder):
+        def resized(self, t: float, pod: Pod) -> None:
+            seen.append(pod)
+
+    def version(cpu: int, number: int, got: int) -> Pod:
+        one = pod("a", uid="a", cpu=cpu, node="n1")
+        meta = msgspec.structs.replace(one.metadata, generation=number)
+        amounts = one.spec.containers[0].resources if got == cpu else pod("b", cpu=got).spec.containers[0].resources
+        told = ContainerStatus(name=one.spec.containers[0].name, resources=amounts)
+        status = msgspec.structs.replace(one.status, container_statuses=(told,)) if got else one.status
+        return msgspec.structs.replace(one, metadata=meta, status=status)
+
+    seen: list[Pod] = []
+    translator = EventTranslator(Resizes(), lambda: 0.0, EPOCH)
+    before = version(1, generation, 1 if given else 0)
+    after = version(cpu, generation and cpu, 3 if given == "after" else 1 if given else 0)
+    translator.saw(Event(Verb.ADDED, before))
+    translator.saw(Event(Verb.MODIFIED, after))
+    assert bool(seen) == (pod_requests(before) != pod_requests(after))
+    assert bool(seen) == (cpu == 2 or given == "after")

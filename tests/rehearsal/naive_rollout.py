@@ -112,3 +112,55 @@ def daemon_set(*, capacities: list[int], unavailable: int | str, surge: int | st
                 old.discard(node)
             else:
                 stuck.add(node)
+
+
+def staged(
+    *,
+    replicas: int,
+    stages: list[tuple[int, int]],
+    surge: int | None,
+    unavailable: int,
+    capacity: int,
+    old_size: int,
+    new_size: int,
+) -> End:
+    """Stages of new and old pods, one after the other; the next one only when all pods of this one are there.
+
+    Without `surge` the new pods of a stage come whatever there is, and old ones go when all of them are ready.
+    """
+    old, leaving = replicas, 0
+    ready = starting = waiting = 0
+    most, least = replicas, replicas
+    left = list(stages)
+    while left:
+        before = (old, leaving, ready, starting, waiting, len(left))
+        leaving = 0
+        ready, starting = ready + starting, 0
+        while left:  # the controller, until it is content
+            want_new, want_old = left[0]
+            new = ready + starting + waiting
+            room = want_new - new if surge is None else replicas + surge - old - new
+            if old < want_old and room > 0:
+                raise AssertionError("no case here lets the old version grow")
+            if new < want_new and room > 0:
+                waiting += min(room, want_new - new)
+                continue
+            spare = old + ready - (replicas - unavailable)
+            if surge is None:
+                spare = old if ready >= want_new else 0
+            if old > want_old and spare > 0:
+                go = min(spare, old - want_old)
+                old, leaving = old - go, leaving + go
+                continue
+            if ready >= want_new and old <= want_old:
+                left.pop(0)
+                continue
+            break
+        free = capacity - (old + leaving) * old_size - (ready + starting) * new_size
+        bound = min(waiting, free // new_size)
+        waiting, starting = waiting - bound, starting + bound
+        most = max(most, old + leaving + ready + starting)
+        least = min(least, old + ready)
+        if (old, leaving, ready, starting, waiting, len(left)) == before:
+            break
+    return End(old, ready, waiting, most, least)

@@ -36,7 +36,7 @@ def play(
     objects = [*nodes, *(decode_object(one) for one in pods)]
     wanted_thing = decode_object(thing)
     assert isinstance(wanted_thing, Deployment | StatefulSet | DaemonSet)
-    standing = StandingObjects(objects, is_rollout=False)
+    standing = StandingObjects(objects, [], is_rollout=False)
     wanted = standing.settled(wanted_thing, wanted_by(wanted_thing, Source(), nodes))
     manifests = Manifests([Loaded(one, Source()) for one in objects], [wanted], [], rollouts=standing.rollouts)
     (answer,) = play_rollouts(Trial(manifests, default_configuration(REGISTRY), 0), [])

@@ -30,7 +30,7 @@ from fairway.trace.annotations import (
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "scenario.md").read_text()
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| `(.+?)` \| (.+) \|$", re.MULTILINE)
-SEE_BELOW = {"spec", "schedulers", "kubelet", "controllers", "dataReads", "ladder", "record"}
+SEE_BELOW = {"schedulers", "ladder"}  # lists of structs; structs themselves are known by their default
 
 
 class Row(NamedTuple):
@@ -80,8 +80,11 @@ def default_words(field: inspect.Field) -> str:
         return "required"
     if field.encode_name in SEE_BELOW:
         return "see below"
-    default = {} if field.default_factory is dict else plain_values(field.default)
+    made = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+    default = plain_values(made)
     assert default is not msgspec.NODEFAULT
+    if isinstance(made, msgspec.Struct) and default:
+        return "see below"
     return "–" if default is None else f"`{json.dumps(default)}`"
 
 

@@ -252,7 +252,7 @@ DURATION = 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'
         ),
         pytest.param(
             "{policies: {packed: {profiles: []}}}",
-            'spec.policies["packed"].profiles: unknown field; allowed: config',
+            'spec.policies["packed"].profiles: unknown field; allowed: config, batch',
             id="config is a field",
         ),
         pytest.param(
@@ -323,6 +323,12 @@ DURATION = 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'
             "{defragment: {at: [1h], perNode: two}}",
             'spec.defragment.perNode: "two" is unknown; allowed: one, several',
             id="defragment per node",
+        ),
+        pytest.param(
+            "{policies: {co: {config: {profiles: [{fairway: {gangs: {mode: coscheduling}}}]}}}}",
+            'spec.policies["co"].config: mode coscheduling of fairway.gangs tries members again and again within one '
+            "instant, and time would stand still; give the scheduler a decisionLatency, such as 10ms",
+            id="members that never rest",
         ),
         pytest.param(
             "{record: {decisions: some}}",
@@ -437,3 +443,50 @@ def test_what_cannot_be_read_is_told_with_the_field_that_names_it(tmp_path: Path
         scenario.workload()
     expected = message.replace("{folder}", str(tmp_path))
     assert is_told(str(caught.value), f"{tmp_path / 's.yaml'}: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("batch", "told"),
+    [
+        ("{}", "spec.batch.queues: empty; give one queue or more, or leave batch out"),
+        ("{queues: {q: {depht: 1}}}", 'spec.batch.queues["q"].depht: unknown field; did you mean depth? Allowed: ...'),
+        (
+            "{queues: {q: {limits: {default: 3h, max: 1h}}}}",
+            'spec.batch.queues["q"].limits.default: 10800s is more than limits.max allows: 3600s',
+        ),
+        (
+            "{queues: {q: {startTogether: [Job]}}}",
+            'spec.batch.queues["q"].startTogether: is not carried out in simulations yet; leave it out',
+        ),
+        (
+            "{queues: {q: {policy: interactive, discipline: walk}}}",
+            'spec.batch.queues["q"].discipline: an interactive queue promises everybody a date: leave it out, ...',
+        ),
+        (
+            "{queues: {q: {}}, windows: [{start: 2h, duration: 1h}]}",
+            "spec.batch.windows: is not carried out in simulations yet; leave it out",
+        ),
+        (
+            "{queues: {q: {}}, accounts: {a: {parent: a}}}",
+            'spec.batch.accounts["a"].parent: an account is not its own parent',
+        ),
+    ],
+)
+def test_queues_that_can_not_be_meant_name_the_field(batch: str, told: str) -> None:
+    text = f"apiVersion: fairway.dev/v1alpha1\nkind: Scenario\nspec: {{batch: {batch}}}\n"
+    with pytest.raises(ScenarioError) as caught:
+        decode_scenario(text.encode(), "s.yaml")
+    assert is_told(str(caught.value), f"s.yaml: {told}")
+
+
+def test_a_policy_changes_what_it_names_of_the_queues() -> None:
+    spec = "{batch: {queues: {q: {depth: 3}}}, policies: {walk: {batch: {queues: {q: {discipline: walk}}}}}}"
+    text = f"apiVersion: fairway.dev/v1alpha1\nkind: Scenario\nspec: {spec}\n"
+    scenario = decode_scenario(text.encode(), "s.yaml")
+    default, walk = scenario.batch(), scenario.batch("walk")
+    assert default is not None
+    assert walk is not None
+    assert (default.queues["q"].discipline, default.queues["q"].depth) == (None, 3)
+    assert (walk.queues["q"].discipline, walk.queues["q"].depth) == ("walk", 3)
+    with pytest.raises(ScenarioError, match=r'spec.policies\["walk"\].batch.queues\["q"\].depht'):
+        decode_scenario(text.replace("discipline: walk", "depht: 1").encode(), "s.yaml")

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from fairway.live.api.clock import wall_nanoseconds
+from fairway.stream.address import parse_address
 from fairway.stream.go_time import parse_go_time
 from fairway.stream.message import Message
 from fairway.stream.sniffer_client import SnifferProducer, notify
@@ -40,7 +41,7 @@ def test_a_client_in_go_tells_our_service() -> None:
 
 def test_our_producer_tells_a_server_in_go() -> None:
     with go_sniffer.go_server() as server:
-        producer = SnifferProducer(server.address, wall_nanoseconds)
+        producer = SnifferProducer(parse_address(server.address), wall_nanoseconds)
         for number in range(100):
             producer.tell("schedulePod", "ScheduleSuccess", f"pod-{number}", "n1")
         assert notify(server.address, SendRequest(endpoint="preStop", pod="hook", timestamp=TIME)) == ""

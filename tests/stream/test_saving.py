@@ -90,6 +90,8 @@ def test_after_a_gap_it_goes_on_from_how_things_stand(tmp_path: Path) -> None:
     first.bound(3.0, "moves", "n1")
     second.pod_created(1.5, sized("comes", 1), SCHEDULER)
     second.bound(1.5, "comes", "n3")
+    for recorder in (first, second):
+        recorder.close(3.0)  # nothing waits any more
     _, standing = second.snapshot()
     path = tmp_path / "run"
     with RunWriter(path, scenario={}, seed=0) as kept:

@@ -10,7 +10,7 @@ import pytest
 
 from fairway.model import DecodeError
 from fairway.record import Run
-from fairway.stream.message import Message, line_of
+from fairway.stream.message import Message, line_of, read_line
 from fairway.stream.sniffed_log import read_log
 from fairway.stream.sniffed_run import MessageOrigin, read_requests, summary_of, write_run
 from tests.stream.test_sniffed import SECOND, SHARED, condition, exact, node_line, real_log, sniffed, step, watched
@@ -148,6 +148,17 @@ def test_both_forms_give_the_same_run(tmp_path: Path) -> None:
     mixed = tables_of(tmp_path, [first_form(message) for message in LIFE[:2]] + [line_of(each) for each in LIFE[2:]])
     assert first == second == mixed
     assert len(first["occupancy"]) == 1
+
+
+@real_log
+def test_both_forms_of_what_a_cluster_told_give_the_same_run(tmp_path: Path) -> None:
+    with gzip.open(SHARED / "sniffer.log.gz", "rt") as lines:
+        messages = [read_line(line)[0] for line in lines]
+    # What the first form can say: of a node, of amounts and of reasons it has no word.
+    sayable = [one._replace(reason="", message="") for one in messages if one.object == "Pod"]
+    first = tables_of(tmp_path, [first_form(message) for message in sayable])
+    assert first == tables_of(tmp_path, [line_of(message) for message in sayable])
+    assert len(first["occupancy"]) == 104
 
 
 def test_bad_lines_are_counted_and_the_first_five_named(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import grpc
 import grpc.aio
 import pytest
 
+from fairway.stream.address import Address
 from fairway.stream.calls import unary_call
 from fairway.stream.go_time import NANOSECONDS, parse_go_time
 from fairway.stream.message import Message
@@ -139,7 +140,9 @@ def test_a_producer_sends_in_the_background_with_times_of_gos_form() -> None:
     async def story() -> None:
         service = SnifferService(taken.append)
         port = await service.start("127.0.0.1:0")
-        producer = SnifferProducer(f"127.0.0.1:{port}", lambda: next(clock), lambda result: counts.update([result]))
+        producer = SnifferProducer(
+            Address("127.0.0.1", port), lambda: next(clock), lambda result, number: counts.update({result: number})
+        )
         for number in range(300):
             producer.tell("bindingCycle", "BindingSuccess", f"pod-{number}", "n1")
         await asyncio.to_thread(producer.stop)
@@ -153,7 +156,9 @@ def test_a_producer_sends_in_the_background_with_times_of_gos_form() -> None:
 
 def test_a_dead_service_holds_nobody_up_and_is_counted(caplog: pytest.LogCaptureFixture) -> None:
     counts: Counter[str] = Counter()
-    producer = SnifferProducer("127.0.0.1:1", lambda: NANOSECONDS, lambda result: counts.update([result]))
+    producer = SnifferProducer(
+        Address("127.0.0.1", 1), lambda: NANOSECONDS, lambda result, number: counts.update({result: number})
+    )
     for number in range(6000):
         producer.tell("schedulePod", "ScheduleSuccess", f"pod-{number}", "n1")
     producer.stop()

@@ -1,7 +1,8 @@
 """What a world tells becomes events: every Bound has its one Unbound, and occupancy is that of the run beside it."""
 
+import tracemalloc
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -14,7 +15,8 @@ from fairway.queue import Place
 from fairway.record import Recorder, Run, Scored
 from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
 from fairway.stream import told
-from fairway.stream.telling import StreamRecorder
+from fairway.stream.ring import Ring
+from fairway.stream.telling import StreamRecorder, Teller
 from fairway.stream.told import (
     Attempt,
     Bound,
@@ -134,6 +136,30 @@ def test_an_empty_world_has_a_snapshot_too() -> None:
     assert (following, part.what) == (1, Snapshot((), (), (), True))
 
 
+def test_what_is_kept_takes_no_more_memory_than_is_counted() -> None:
+    """Of events with names of their own and the scores of three nodes, as they come from another process."""
+    plugins = ("NodeResourcesFit", "NodeAffinity", "TaintToleration", "PodTopologySpread", "InterPodAffinity")
+
+    def note(number: int) -> list[Any]:
+        best = [[f"node-{number}-{rank}", 9000, dict.fromkeys(plugins, 1000 + number)] for rank in range(3)]
+        ref = ["namespace", f"pod-{number}-0123456789", f"{number:032}"]
+        row = ["placed", number / 7, ref, [SCHEDULER, 1, number / 9], [f"node-{number}", "scores", 9, 1, number], best]
+        return cast("list[Any]", msgspec.msgpack.decode(msgspec.msgpack.encode(row)))
+
+    ring: Ring[Event] = Ring(most_bytes=8 << 20)
+    teller = Teller("s", ring)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(10_000):
+            teller.take(tuple(note(number)))
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 1000 < len(ring) < 10_000  # some had to go
+    assert after - before <= 8 << 20
+
+
 # -- against the run beside it -----------------------------------------------------------------------------------------
 
 acts = st.tuples(
@@ -205,6 +231,7 @@ def test_occupancy_is_that_of_the_run(tmp_path: Path, story: list[tuple[str, str
             for step in possible(story):
                 tell(recorder, *step)
         run.close(100.0)
+        stream.close(100.0)
     with Run.open(file) as opened:
         columns = ("pod", "node", "from_seconds", "to_seconds", "reason", opened.resources.get("cpu", "pod"))
         recorded = [tuple(row[column] for column in columns) for row in opened.occupancy.rows()]
@@ -237,3 +264,29 @@ def test_what_plugins_took_comes_with_the_attempt() -> None:
     assert [event.time_seconds for event in events] == [0.0, 1.0, 2.0]
     times = (told.PluginTime("NodeResourcesFit", "Filter", 3, 0.25),)
     assert [event.what.plugin_times for event in events if isinstance(event.what, Attempt)] == [times, (), times]
+
+
+@pytest.mark.parametrize("is_timed", [False, True])
+def test_a_choice_is_told_before_what_came_of_it(is_timed: bool) -> None:
+    """A simulated server binds at once, before anybody could tell of the attempt that asked for it."""
+    recorder = StreamRecorder("s")
+    recorder.is_timed = is_timed
+    pods = [sized(name, 1) for name in ("a", "b", "c")]
+    for each in pods:
+        recorder.pod_created(0.0, each, SCHEDULER)
+    for each in pods:
+        recorder.bound(1.0, each.metadata.uid, "n1")
+    for each in pods[:2]:
+        recorder.decided(1.0, SCHEDULER, 1, placed(each, "n1"), 0.1)
+        recorder.plugin_times(1.0, SCHEDULER, [Spent("NodeResourcesFit", "Filter", 3, 0.25)])
+    recorder.started(2.0, "a")
+    told_then = [(type(what).__name__, what.pod.name) for what in told_by(recorder)[3:]]
+    assert told_then == [
+        ("Attempt", "a"),
+        ("Bound", "a"),
+        ("Attempt", "b"),
+        ("Bound", "b"),
+        ("Bound", "c"),  # somebody else's choice
+        ("PodSeen", "a"),
+    ]
+    assert [bool(what.plugin_times) for what in told_by(recorder) if isinstance(what, Attempt)] == [is_timed] * 2

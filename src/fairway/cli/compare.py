@@ -31,7 +31,7 @@ from fairway.cli.options.order import (
     refuse_others,
 )
 from fairway.cli.options.scenario import FORMER_NAMES, change_options
-from fairway.cli.output import Column, emit, is_structured, narrate, output_option, paint, progress, say
+from fairway.cli.output import Column, again, emit, is_structured, narrate, output_option, paint, progress, say
 from fairway.exit_codes import FAILED, NO
 
 if TYPE_CHECKING:
@@ -193,10 +193,10 @@ def _read_policies(paths: Sequence[str]) -> list[PolicyRuns]:
 
 
 def show_comparison(finished: Sequence[Finished], output: str, *, is_kept: bool) -> None:
-    """The comparison of simulations that were just run."""
+    """The comparison of simulations that were just run, for `sim`, which has proposals of its own."""
     from fairway.compare.policies import policies_of
 
-    _compare(policies_of(finished), (), None, output, is_kept=is_kept)
+    _compare(policies_of(finished), (), None, output, is_kept=is_kept, proposes=False)
 
 
 def _compare(
@@ -207,6 +207,7 @@ def _compare(
     optimum: OptimumChoices | None = None,
     *,
     is_kept: bool,
+    proposes: bool = True,
 ) -> int:
     from fairway.compare.gate import GateError, tripped
     from fairway.compare.metrics import compare_policies
@@ -247,8 +248,9 @@ def _compare(
         narrate(f"report: {html}")
     for sentence in failures:
         narrate(f"failed: {sentence}")
-    if not is_kept and not is_structured(output) and any(parting.pod for parting in parted):
-        narrate("→ with --save RUN the runs are kept, and fairway why says why they part there")
+    if proposes and not is_kept and not is_structured(output) and any(parting.pod for parting in parted):
+        narrate("to ask why they part there, keep the runs:")
+        narrate(f"→ {again('--save', 'compared.duckdb')}")
     return NO if failures else 0
 
 

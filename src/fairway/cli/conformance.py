@@ -3,7 +3,7 @@
 In: files of recorded decisions (`corpus` reads them, `corpus_run` runs them). Out: a table of cases, pods and pods that
 came out otherwise, by focus; on request the first differences in detail. Exit code 0: all match; 3: some do not.
 Cases are independent of one another, so they are spread over all cores. With `--openb`, the published results of GPU
-policies are checked instead, by `openb_conformance`.
+policies are checked instead, by `openb_conformance`; with `--slurm`, what a real Slurm planned, by `slurm_conformance`.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ Examples:
   fairway conformance mixed.jsonl.gz --show 3            the first three mismatches in detail
   fairway conformance corpus/ --case mixed-00012 -o json
   fairway conformance --openb openb/ --expected openb-expected/   the published results of GPU policies
+  fairway conformance --slurm recorded/                  plans, shares and priorities of a real Slurm
 
 Compare Fairway's decisions with those recorded from kube-scheduler.
 
@@ -49,6 +50,11 @@ With --openb DATA and --expected DIR, every run (trace, policy, seed) that table
 files under DIR speak of is made from the openb trace under DATA: tables have to agree within 0.01 percentage points,
 placements pod by pod and device by device, and for Random the means over seeds within 0.3 points.
 
+With --slurm DIR, the files in DIR that were recorded from a real Slurm are made again. plan-*.jsonl.gz: a machine,
+waiting jobs, and when and where Slurm planned them; job by job the start has to be Slurm's, and Fairway's own plan of
+the whole has to be valid. fairshare*, priority*: trees of shares and priorities of jobs, which have to be the same.
+docs/batch.md says what each row of the table means.
+
 \b
 Exit codes: 0 all match; 3 some do not, or could not be run; 1 a file cannot be read.
 """
@@ -58,6 +64,7 @@ Exit codes: 0 all match; 3 some do not, or could not be run; 1 a file cannot be 
 @click.argument("corpus", nargs=-1, type=click.Path(exists=True))
 @click.option("--openb", metavar="DATA", type=click.Path(), help="The openb trace: check GPU policies instead.")
 @click.option("--expected", metavar="DIR", type=click.Path(), help="With --openb: the published results.")
+@click.option("--slurm", metavar="DIR", type=click.Path(exists=True), help="Recorded from Slurm: check this instead.")
 @click.option(
     "--show", type=click.IntRange(min=0), default=0, metavar="N", help="Print the first N mismatches in detail."
 )
@@ -78,12 +85,19 @@ def conformance(
     *,
     openb: str | None,
     expected: str | None,
+    slurm: str | None,
     show: int,
     wanted: Sequence[str],
     jobs: int,
     output: str,
 ) -> None:
     """Run a corpus, or the published experiments; see HELP."""
+    if slurm is not None:
+        if openb is not None or expected is not None or corpus or wanted:
+            raise click.UsageError("give --slurm DIR alone, without CORPUS, --case, --openb and --expected")
+        from fairway.cli.slurm_conformance import check_slurm
+
+        ctx.exit(check_slurm(slurm, jobs, show, output))
     if openb is not None or expected is not None:
         if openb is None or expected is None or corpus or wanted:
             raise click.UsageError("give --openb DATA and --expected DIR together, without CORPUS and --case")

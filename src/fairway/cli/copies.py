@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fairway.cli.output import Column, emit, is_structured, narrate, progress, say
+from fairway.cycle.funnel import Step, funnel_document, funnel_lines
 from fairway.exit_codes import FAILED, NO
 from fairway.explain.controllers import MAX_PODS, Wanted
-from fairway.explain.funnel import Step, funnel_document, funnel_lines
 from fairway.explain.trial import Trial, Verdict
 from fairway.words import nodes_text
 

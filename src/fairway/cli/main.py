@@ -49,6 +49,14 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "try": CommandEntry("fairway.cli.try_", "try_command", "Would it fit, where, and how many?"),
     "why": CommandEntry("fairway.cli.why", "why", "Why here, why not there, what would fix it?"),
     "status": CommandEntry("fairway.cli.status", "status", "What is free, who waits, where does the time go?"),
+    "jobs": CommandEntry("fairway.cli.queues.jobs", "jobs", "Who waits for what, who runs, who starts when?"),
+    "when": CommandEntry("fairway.cli.queues.when", "when", "When would it start? Changes nothing."),
+    "queue": CommandEntry("fairway.cli.queues.queue", "queue", "How are the queues, is there room?"),
+    "shares": CommandEntry("fairway.cli.queues.shares", "shares", "Who is entitled to what, who used it?"),
+    "usage": CommandEntry("fairway.cli.queues.usage", "usage", "Who used how much? The books."),
+    "maintenance": CommandEntry(
+        "fairway.cli.queues.maintenance", "maintenance", "Which nodes are needed when, who is in the way?"
+    ),
     "sniff": CommandEntry(
         "fairway.cli.stream.sniff", "sniff", "Be told what schedulers do, in scheduler-sniffer's protocol."
     ),
@@ -137,7 +145,9 @@ def main(args: Sequence[str] | None = None, command: click.Command = fairway) ->
     """Run a command line; returns the exit code."""
     name = "kubectl fairway" if os.path.basename(sys.argv[0]).startswith("kubectl-") else "fairway"  # noqa: PTH119 - pathlib costs 10 ms
     try:
-        code = command.main(args=None if args is None else list(args), prog_name=name, standalone_mode=False)
+        words = list(sys.argv[1:] if args is None else args)
+        # `obj` is what `output.again` makes hints of.
+        code = command.main(args=list(words), prog_name=name, standalone_mode=False, obj=words)
     except click.Abort as abort:
         return INTERRUPTED if isinstance(abort.__cause__, KeyboardInterrupt) else FAILED
     except SystemExit:
@@ -217,7 +227,10 @@ def _config_hint(error: Any) -> str:
     if problems and all(CANNOT_READ in problem.text for problem in problems):
         return CHECK_PATH
     if problems and all("cannot be imported: ModuleNotFoundError" in problem.text for problem in problems):
-        return "plugins are looked for in the current folder and beside the file that names them: go where they are"
+        return (
+            "plugins are looked for in the current folder and beside the file that names them: go where they are, or "
+            "put PYTHONPATH=FOLDER before the command"
+        )
     if problems and all("--allow-plugins" in problem.text for problem in problems):
         return "look at the code, then run the command again with --allow-plugins"
     if error.source == "the command line":

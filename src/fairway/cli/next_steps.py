@@ -7,12 +7,14 @@ policy where none is known. Called by `sim`.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairway.cli.options.scenario import change_words
 from fairway.cli.output import word
+from fairway.config.plugin_folders import FOLDERS
 
 if TYPE_CHECKING:
     from fairway.compare.simulations import Finished
@@ -57,7 +59,13 @@ def _about_decisions(command: str, file: str | None) -> tuple[str, str]:
     if longest is None:
         return f"fairway status --run {shlex.quote(file)}", "what was free?"
     why = "the pod that waited longest" if longest["wait"] else "why there?"
-    return f"fairway why {word(longest['pod'])} --run {shlex.quote(file)}", why
+    return f"{_plugins_found()}fairway why {word(longest['pod'])} --run {shlex.quote(file)}", why
+
+
+def _plugins_found() -> str:
+    """A run names plugins and not where they are: what lets Python find those of other folders than the current one."""
+    folders = [os.path.relpath(folder) for folder in FOLDERS.used]
+    return f"PYTHONPATH={shlex.quote(os.pathsep.join(folders))} " if folders else ""
 
 
 def _about_policies(

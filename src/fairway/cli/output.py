@@ -25,6 +25,7 @@ from fairway.words import safe_cell, visible
 __all__ = [
     "FORMATS",
     "Column",
+    "again",
     "emit",
     "is_structured",
     "narrate",
@@ -85,6 +86,12 @@ def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 def word(name: str) -> str:
     """A name from elsewhere as one word of a command line that people paste."""
     return shlex.quote(visible(name, one_line=True))
+
+
+def again(*more: str) -> str:
+    """The command that is being run, with more words, as people may paste it."""
+    given = click.get_current_context().find_root().obj or ()
+    return " ".join(("fairway", *map(word, (*given, *more))))
 
 
 def paint(cell: str, is_better: bool) -> str:

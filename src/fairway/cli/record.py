@@ -101,7 +101,7 @@ async def _record(path: str | None, options: RunOptions, seconds: float | None) 
         title = live_title(options.context or "live")
         now = wall_clock(clock)
         with contextlib.ExitStack() as stack:
-            told = [follower.recorder for follower in options.followers]
+            told = [follower.recorder for follower in options.followers if follower.recorder is not None]
             recording: RecordingFile | None = None
             if path is not None:
                 recording = stack.enter_context(

@@ -17,8 +17,11 @@ from fairway.cli.stream.options import follower_options, followers_of
 from fairway.exit_codes import USAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
 
+    from fairway.cycle import Profile
+    from fairway.explain.more_nodes import Steps
+    from fairway.model import Pod, PriorityClass
     from fairway.stream.address import Address
 
 __all__ = ["DURATION", "live_errors", "run"]
@@ -167,6 +170,7 @@ def run(
         api_burst=kube_api_burst,
         leader_election=elected,
         followers=followers,
+        explain=_explain,
         **options,
     )
     if extender is not None:
@@ -174,6 +178,15 @@ def run(
 
         return live_errors(run_extender(chosen, extender))
     return live_errors(run_scheduler(chosen))
+
+
+def _explain(
+    profile: Profile, pod: Pod, classes: Sequence[PriorityClass], node: str | None, all_nodes: bool
+) -> Steps[dict[str, Any]]:
+    """What `fairway why --scheduler` is told; what words take is imported when somebody asks."""
+    from fairway.explain.scheduler_answer import scheduler_answer
+
+    return scheduler_answer(profile, pod, classes, node, all_nodes)
 
 
 def live_errors(story: Coroutine[Any, Any, T]) -> T:

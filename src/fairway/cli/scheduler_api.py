@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -17,15 +18,23 @@ from fairway.cli.main import CommandError
 from fairway.cli.options.live import LiveCluster
 from fairway.cli.output import Column, emit, is_structured, narrate, say, word
 from fairway.cli.run import live_errors
-from fairway.exit_codes import NO, UNREACHABLE, USAGE
-from fairway.words import count_text, nodes_text, plugin_text
+from fairway.exit_codes import FAILED, NO, UNREACHABLE
+from fairway.words import count_text, plugin_text
 
 if TYPE_CHECKING:
-    from fairway.explain.funnel import Step
     from fairway.explain.run_status import Status
     from fairway.live.scheduler_client import SchedulerAddress
 
-__all__ = ["WAITING", "SchedulerView", "answer_sentence", "ask_view", "explain_pod", "print_answer", "read_view"]
+__all__ = [
+    "WAITING",
+    "SchedulerView",
+    "answer_sentence",
+    "ask_view",
+    "explain_job",
+    "explain_pod",
+    "print_answer",
+    "read_view",
+]
 
 T = TypeVar("T")
 
@@ -54,7 +63,6 @@ WAITING = (
     Column("since", "SINCE"),
     Column("refusedBy", "REFUSED BY"),
 )
-BEST = (Column("node", "NODE"), Column("total", "TOTAL", right=True))
 
 
 @contextlib.contextmanager
@@ -105,68 +113,86 @@ def explain_pod(
 ) -> int:
     """Print what the scheduler says about a pod."""
     name = pod if "/" in pod else f"default/{pod}"
-    (found,) = _ask(address, kubeconfig, context, f"/fairway/v1/why?pod={quote(name)}&nodes=all")
-    code = print_answer(found, node=node, all_nodes=all_nodes or output == "wide", output=output)
-    if code == NO and not is_structured(output):
-        options = LiveCluster(kubeconfig, context).arguments
-        narrate(f"→ fairway why {word(found['pod'])} {options}   # what would fix it, tried on the cluster as it is")
-    return code
+    every = all_nodes or output == "wide"
+    about = "" if node is None else f"&node={quote(node)}"
+    (found,) = _ask(
+        address,
+        kubeconfig,
+        context,
+        f"/fairway/v1/why?pod={quote(name)}&text=yes{'&nodes=all' if every else ''}{about}",
+    )
+    if "pod" not in found:
+        return print_job_view(found, LiveCluster(kubeconfig, context).arguments, output)
+    options = _arguments(address, kubeconfig, context)
+    return print_answer(found, node=node, all_nodes=every, output=output, options=options)
 
 
 @_known_words()
-def print_answer(found: dict[str, Any], *, node: str | None, all_nodes: bool, output: str) -> int:
-    """Print an answer about a pod; returns the exit code."""
-    from fairway.explain.explanation import COLUMNS
-    from fairway.explain.funnel import funnel_lines
+def explain_job(address: SchedulerAddress, job: str, kubeconfig: str | None, context: str | None, output: str) -> int:
+    """Print what the scheduler says about a job."""
+    name = job if "/" in job else f"default/{job}"
+    (found,) = _ask(address, kubeconfig, context, f"/fairway/v1/why?job={quote(name)}")
+    return print_job_view(found, LiveCluster(kubeconfig, context).arguments, output)
 
-    fits = bool(found["node"] or found.get("feasible"))
-    rows = found.get("perNode", [])
-    if node is not None:
-        rows = [row for row in rows if row["node"] == node]
-        if not rows and not found["node"]:
-            raise CommandError(f"the scheduler knows no node {node}", "kubectl get nodes lists them", USAGE)
+
+@_known_words()
+def print_job_view(found: dict[str, Any], options: str, output: str) -> int:
+    """Print an answer about a job; returns the exit code."""
     if is_structured(output):
-        emit(rows, COLUMNS, output, found | {"perNode": rows})
-        return 0 if fits else NO
-    if node is not None and rows:
-        row = rows[0]
-        does = "fits" if row["fits"] else "does not fit"
-        why = f" · {row['plugin']}: {', '.join(row['reasons'])}" if not row["fits"] else ""
-        say(f"{found['pod']} {does} on {node}{why}")
-        return 0 if fits else NO
-    say(answer_sentence(found))
-    if not fits and found.get("message"):
-        say(f"kube-scheduler's words: {found['message']}")
-    if found.get("refused"):
-        say()
-        say("\n".join(funnel_lines(_funnel(found), found["nodes"])))
-    if found.get("best") and not all_nodes:
-        say()
-        emit(found["best"], BEST, output)
-    if all_nodes and rows:
-        say()
-        emit(rows, COLUMNS, output)
-    return 0 if fits else NO
+        emit([{"pod": pod} for pod in found["waiting"]], (Column("pod", "POD"),), output, found)
+        return 0 if found["fits"] else NO
+    say(job_sentence(found))
+    if not found["fits"]:
+        if found["message"]:
+            say(found["message"])
+        narrate(f"→ fairway why {word(found['job'])} {options}   # who holds its room, and what would fix it")
+    return 0 if found["fits"] else NO
 
 
-def _funnel(found: dict[str, Any]) -> list[Step]:
-    """What each plugin left over, in the order in which it was asked, as `why` shows it."""
-    from fairway.explain.funnel import Group, Step
+def job_sentence(found: dict[str, Any]) -> str:
+    """What the scheduler says about a job, in one line."""
+    total = found["minCount"] or found["there"]
+    least = "" if found["minCount"] is None else f" (min {found['minCount']})"
+    if not found["waiting"]:
+        return f"job {found['job']} has started · {found['bound']} members have a node{least}"
+    place = "" if found["place"] is None else f" ({found['place']})"
+    tried = f", attempt {found['attempts']}" if found["attempts"] else ""
+    if found["there"] - found["gated"] < total:
+        fit = f"{found['there']} of {total} members are there"
+    elif found["missing"]:
+        fit = f"{max(total - found['missing'], 0)} of {total} members fit"
+    else:
+        fit = "it could start now" if found["fits"] else f"{found['bound']} of {total} members have a node"
+    return f"job {found['job']} waits{place}{tried} · {fit}{least}"
 
-    groups: dict[str, list[Group]] = {}
-    for one in found["refused"]:
-        words = ", ".join(reason.removeprefix("node(s) ") for reason in one["reasons"])
-        groups.setdefault(one["plugin"], []).append(Group(words, one["nodes"]))
-    steps, left = [], found["nodes"]
-    for plugin, refused in groups.items():
-        number = sum(group.num_nodes for group in refused)
-        left -= number
-        steps.append(Step(plugin, number, left, tuple(sorted(refused, key=lambda group: -group.num_nodes))))
-    return steps
+
+@_known_words()
+def print_answer(found: dict[str, Any], *, node: str | None, all_nodes: bool, output: str, options: str) -> int:
+    """Print an answer about a pod as `why` does everywhere; beside it, what only the scheduler knows."""
+    from fairway.explain.explanation import COLUMNS
+
+    answer = found["answer"]
+    rows, document = answer["rows"], answer["document"]
+    if is_structured(output):
+        own = {key: found[key] for key in ("assumed", "queue", "held", "lastHold", "job") if key in found}
+        emit(rows, COLUMNS, output, document | {"onNode": found["node"]} | own)
+    else:
+        narrate(answer_sentence(found))
+        if found.get("job"):
+            say(f"{job_sentence(found['job'])}\n")
+        say("\n".join(answer["text"]))
+        if all_nodes and node is None:
+            say()
+            emit(rows, COLUMNS, "wide" if output == "wide" else "table")
+        elif node is None and (other := answer["otherNode"]):
+            narrate(f"→ fairway why {word(found['pod'])} --node {word(other)} {options}")
+    if document["result"] == "error":
+        return FAILED
+    return 0 if answer["fits"] else NO
 
 
 def answer_sentence(found: dict[str, Any]) -> str:
-    """What the scheduler says about a pod, in one line."""
+    """Where the pod is, or how it waits, in one line: what only the scheduler knows."""
     held, ended = found.get("held"), found.get("lastHold")
     if held:
         by = ", ".join(map(plugin_text, held["by"]))
@@ -174,15 +200,30 @@ def answer_sentence(found: dict[str, Any]) -> str:
             f"{found['pod']} is held on {found['node']} by {by} · since {held['since']}, until {held['until']} at most"
         )
     if found["node"]:
-        return f"{found['pod']} is {'being bound to' if found['assumed'] else 'on'} {found['node']}"
-    number = found["feasible"]
-    fits = f"fits on {nodes_text(number)} of {count_text(found['nodes'])}"
-    words = f"{found['pod']} {fits if number else 'fits on none of ' + nodes_text(found['nodes'])}"
+        where = f"is {'being bound to' if found['assumed'] else 'on'} {found['node']}"
+        return f"{found['pod']} {where}; this is how it would be decided now"
     queued = found["queue"]
-    words += " · waiting" if queued is None else f" · waiting ({queued['place']}), attempt {queued['attempts']}"
+    words = f"{found['pod']} is waiting" if queued is None else _waiting_words(found["pod"], queued)
     if ended:
         words += f" · held on {ended['node']} by {plugin_text(ended['by'])} until {ended['until']}: {ended['reason']}"
     return words
+
+
+def _arguments(address: SchedulerAddress, kubeconfig: str | None, context: str | None) -> str:
+    """The options that ask the same scheduler once more, to be shown in a hint."""
+    given = {
+        "--scheduler": address.url,
+        "--certificate-authority": address.authority_file,
+        "--certificate-fingerprint": address.fingerprint,
+        "--kubeconfig": kubeconfig,
+        "--context": context,
+    }
+    words = [part for name, value in given.items() if value is not None for part in (name, value)]
+    return shlex.join([*words, *(["--insecure-skip-tls-verify"] if address.is_unchecked else [])])
+
+
+def _waiting_words(pod: str, queued: dict[str, Any]) -> str:
+    return f"{pod} is waiting ({queued['place']}), attempt {queued['attempts']}"
 
 
 def _ask(address: SchedulerAddress, kubeconfig: str | None, context: str | None, *paths: str) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from fairway.cli.output import narrate
 from fairway.compare.simulations import Finished, SimulationJob, Tell, run_jobs
 from fairway.pool import ProcessKilledError
 from fairway.record import CannotWriteError, RecordError, Run
+from fairway.record.writing.run_file import partial_path, remove_partial
 from fairway.words import clock_text, count_text
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ def run_with_bar(jobs: Sequence[SimulationJob], num_processes: int, *, is_kept: 
         ) from error
     except CannotWriteError as error:
         if is_kept:
+            for job in jobs:  # what others had begun tells of nothing; the one that failed is named
+                if error.left != partial_path(Path(job.path)):
+                    remove_partial(Path(job.path))
             raise
         raise CommandError(
             f"there is no room for the run while it is simulated: {error.what}",

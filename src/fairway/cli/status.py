@@ -140,7 +140,7 @@ def status(
         emit(rows, columns, output)
     if standing.waiting:
         which = f"--run {shlex.quote(run_path)} --at {shlex.quote(time_text(standing.at))}"
-        narrate(f"→ fairway why {word(standing.waiting[0].pod)} {which}")
+        narrate(f"→ fairway why {word(standing.waiting[0].job or standing.waiting[0].pod)} {which}")
 
 
 def _repeat(show: Callable[[], None], seconds: float | None) -> None:
@@ -208,7 +208,7 @@ def _show_live(live: LiveCluster, by_node: bool, label: str | None, data: bool, 
         say()
         emit(rows, columns, output)
     if standing.waiting:
-        narrate(f"→ fairway why {word(standing.waiting[0].pod)} {live.arguments}")
+        narrate(f"→ fairway why {word(standing.waiting[0].job or standing.waiting[0].pod)} {live.arguments}")
 
 
 def _show_run_data(run: Run, at: float, output: str) -> None:

@@ -143,6 +143,7 @@ def status_document(status: Status, rows: list[dict[str, Any]] | None, label: st
         "resources": [_resource_document(load) for load in status.resources],
         "waiting": [
             {"reason": one.reason, "pods": one.num_pods, "longestSeconds": one.longest, "pod": one.pod}
+            | ({"job": one.job} if one.job else {})
             for one in status.waiting
         ],
     }

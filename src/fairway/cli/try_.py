@@ -47,6 +47,7 @@ Examples:
   fairway try -f web.yaml --cluster cluster.yaml --config scheduler.yaml -o json
   fairway try -f web.yaml --run day.duckdb --at 12h          would it have fitted at noon?
   fairway try -f web.yaml --cluster cluster.yaml --optimum   and how far is that from the best placement?
+  fairway try -f train.yaml --live --gang train=8            all eight together, or not at all?
 
 Place pods on a cluster as the scheduler would, most important first, each finding the cluster as the one before
 left it. Nothing outside this command changes. Deployments, StatefulSets, Jobs and the like are expanded to
@@ -84,6 +85,19 @@ class CopiesOption(click.ParamType[int]):
         return number
 
 
+class GangOption(click.ParamType[tuple[str, int]]):
+    """What makes pods, and how many of them start together."""
+
+    name = "NAME=MIN"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Both."""
+        name, _, least = str(value).rpartition("=")
+        if not name or not least.isdecimal() or int(least) < 1:
+            self.fail(f"{value!r} is not a name and a number, such as train=8", param, ctx)
+        return name, int(least)
+
+
 @click.command(name="try", cls=Command, help=HELP, short_help="Would it fit, where, and how many?")
 @trial_options
 @run_option
@@ -99,7 +113,15 @@ class CopiesOption(click.ParamType[int]):
     "--rollout",
     is_flag=True,
     help="Play the roll-out of every Deployment, StatefulSet and DaemonSet that the cluster has pods of, also where no "
-    "difference is seen (environment variables and commands are not read).",
+    "difference is seen.",
+)
+@click.option(
+    "--gang",
+    "gangs",
+    type=GangOption(),
+    multiple=True,
+    metavar="NAME=MIN",
+    help="Pods of the Deployment, Job or the like of that name start together, so many at least, or not at all.",
 )
 @table_options
 @optimum_options(of_runs=False)
@@ -115,6 +137,7 @@ def try_command(
     live: LiveCluster | None,
     copies: int | None,
     rollout: bool,
+    gangs: Sequence[tuple[str, int]],
     only: str | None,
     sort: str | None,
     optimum: OptimumChoices | None,
@@ -127,14 +150,18 @@ def try_command(
     if live is not None:
         from fairway.cli.run import live_errors
         from fairway.explain.live_cluster import live_objects
+        from fairway.explain.live_forms import LiveForms
         from fairway.explain.trial import open_trial
 
-        trial, moment = (
-            open_trial(files, (), config, seed, live_errors(live_objects(*live, narrate, config))),
-            f" {live.arguments}",
-        )
+        there = live_errors(live_objects(*live, narrate, config))
+        with LiveForms(*live) as forms:
+            trial, moment = open_trial(files, (), config, seed, there, forms), f" {live.arguments}"
     else:
         trial, moment = _open(files, cluster_files, config, seed, run_path, at)
+    if gangs:
+        from fairway.explain.jobs.asked_gangs import with_gangs
+
+        trial = with_gangs(trial, dict(gangs))
     for note in trial.manifests.notes:
         narrate(note)
     if copies is not None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fairway.explain.trial import Trial
     from fairway.explain.workloads.inputs import Inputs
     from fairway.live.scheduler_client import SchedulerAddress
+    from fairway.model import Loaded
 
 __all__ = ["why"]
 
@@ -43,6 +44,7 @@ Examples:
   fairway why web-0 --run day.duckdb                                 what happened to it in a run?
   fairway why web-0 --run day.duckdb --attempt 3                     why did that fail?
   fairway why web-0 -f web.yaml --run day.duckdb --at 14h            and a pod that was not in it?
+  fairway why ml/train --run day.duckdb --at 14h                     why does that job wait, and who holds its room?
 
 Explain what `fairway try` with the same files and options decides about one pod: POD is its name, with its namespace
 before a slash if there are several of that name. With --run: what became of a pod of that run, and why, on the cluster
@@ -51,6 +53,13 @@ files, on the run's cluster at that time.
 
 The funnel shows how many nodes are left after each plugin and what was wrong with the others. Every fix that is
 proposed was tried: the number of nodes is what the scheduler found with that change.
+
+A job of a queue that waits (docs/batch.md) is answered by the plan: when it starts and why not now, who holds its room
+until when, what would let it start earlier. --all-nodes shows what every node has to say instead.
+
+A name that no pod has is looked for among jobs, pods that start together (docs/gangs.md); --job means the job even if a
+pod is called so. Of a job: how many members fit, in which domains there is room, who holds the rest, which member is in
+the way, and what would let all of them start.
 
 \b
 Exit codes: 0 the pod gets a node; 3 it does not; 1 a file or a plugin is wrong; 2 usage.
@@ -67,6 +76,7 @@ Exit codes: 0 the pod gets a node; 3 it does not; 1 a file or a plugin is wrong;
 @click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="That attempt of the run to place the pod.")
 @click.option("--node", "node_name", metavar="NODE", help="Explain this node only.")
 @click.option("--all-nodes", is_flag=True, help="Give the reason, or the scores, of every node.")
+@click.option("--job", "is_job", is_flag=True, help="POD is the name of a job: pods that start together.")
 @output_option
 def why(
     pod_name: str,
@@ -82,36 +92,69 @@ def why(
     attempt: int | None,
     node_name: str | None,
     all_nodes: bool,
+    is_job: bool,
     output: str,
 ) -> int:
     """See HELP, which is what users read."""
     _refuse_both({"--node": node_name is not None, "--all-nodes": all_nodes})
+    _refuse_both({"--job": is_job, "--node": node_name is not None})
+    _refuse_both({"--job": is_job, "--attempt": attempt is not None})
     _refuse_both({"--at": at is not None, "--attempt": attempt is not None})
     if scheduler is not None:
-        from fairway.cli.scheduler_api import explain_pod
+        from fairway.cli.scheduler_api import explain_job, explain_pod
 
         refuse_with_scheduler(
             {"--filename": files.names, "--cluster": cluster_files, "--config": config, "--seed": seed}
             | {"--run": run_path, "--at": at, "--attempt": attempt}
         )
         kubeconfig, context = live or (None, None)
+        if is_job:
+            return explain_job(scheduler, pod_name, kubeconfig, context, output)
         return explain_pod(scheduler, pod_name, kubeconfig, context, node=node_name, all_nodes=all_nodes, output=output)
     if run_path is not None and not files.names:
+        from fairway.cli.job_why import explain_run_job, names_job
         from fairway.cli.run_why import explain_run
 
         refuse_files("filename", "cluster", "config", "seed")
+        if attempt is None and node_name is None and not all_nodes:
+            from fairway.cli.queues.queue_why import explain_queue_job
+
+            code = explain_queue_job(run_path, pod_name, at, output)
+            if code is not None:
+                return code
+        if is_job or (attempt is None and node_name is None and names_job(run_path, pod_name)):
+            return explain_run_job(run_path, pod_name, at, output)
         return explain_run(
             run_path, pod_name, at=at, attempt=attempt, node_name=node_name, all_nodes=all_nodes, output=output
         )
+    refuse_live(live, run=run_path, cluster=cluster_files, attempt=attempt, at=at)
+    if live is not None:
+        from fairway.cli.job_why import explain_live_job
+        from fairway.cli.run import live_errors
+        from fairway.explain.live_cluster import live_objects
+
+        there = live_errors(live_objects(*live, narrate, config))
+        if not files.names:
+            code = explain_live_job(there, live, pod_name, config, seed, output, is_job)
+            if code is not None:
+                return code
+        trial, moment = _open_live(there, pod_name, files, config, seed), f" {live.arguments}"
+    else:
+        trial, moment = _open(files, cluster_files, config, seed, run_path, at, attempt)
+    options = (trial_arguments(files, cluster_files, config, seed) + moment).lstrip()
+    if is_job or _is_job(trial, pod_name):
+        from fairway.cli.job_why import print_job
+        from fairway.explain.jobs.job_answer import job_of_trial
+
+        return print_job(job_of_trial(trial, pod_name), options, output)
+    return _explain_trial(trial, pod_name, node_name, all_nodes or output == "wide", options, output)
+
+
+def _explain_trial(trial: Trial, pod_name: str, node_name: str | None, every: bool, options: str, output: str) -> int:
+    """What a trial decides about one of its pods, printed; `options` are those for asking further."""
     from fairway.explain.explanation import COLUMNS
     from fairway.explain.why_answer import why_pod
 
-    refuse_live(live, run=run_path, cluster=cluster_files, attempt=attempt, at=at)
-    if live is not None:
-        trial, moment = _open_live(live, pod_name, files, config, seed), f" {live.arguments}"
-    else:
-        trial, moment = _open(files, cluster_files, config, seed, run_path, at, attempt)
-    every = all_nodes or output == "wide"
     answer = why_pod(trial, pod_name, node=node_name, all_nodes=every)
     explanation, rows = answer.explanation, answer.rows()
     if is_structured(output):
@@ -122,11 +165,10 @@ def why(
             say()
             emit(rows, COLUMNS, "wide" if output == "wide" else "table")
         elif node_name is None and (other := explanation.other_node()):
-            options = (trial_arguments(files, cluster_files, config, seed) + moment).lstrip()
             narrate(f"→ fairway why {word(explanation.pod.key)} --node {word(other)} {options}")
     if explanation.verdict.result == "error":
         return FAILED
-    return 0 if explanation.verdict.is_placed else NO
+    return 0 if answer.fits else NO
 
 
 def _open(
@@ -158,15 +200,23 @@ def _open(
     return trial, options
 
 
-def _open_live(live: LiveCluster, name: str, files: Inputs, config: str | None, seed: int) -> Trial:
+def _is_job(trial: Trial, name: str) -> bool:
+    """Is no pod called so, but a job?"""
+    if all(profile.gangs is None for profile in trial.profiles.values()):
+        return False
+    from fairway.explain.jobs.job_answer import names_job_of_trial
+
+    return names_job_of_trial(trial, name.removeprefix("pod/"))
+
+
+def _open_live(there: Sequence[Loaded], name: str, files: Inputs, config: str | None, seed: int) -> Trial:
     """A trial on a live cluster: of one of its own pods, as if it had no node, or of pods from files."""
-    from fairway.cli.run import live_errors
-    from fairway.explain.live_cluster import live_objects, pod_trial
+    from fairway.explain.live_cluster import pod_trial
     from fairway.explain.trial import open_trial
 
     if files.names:
-        return open_trial(files, (), config, seed, live_errors(live_objects(*live, narrate, config)))
-    trial, node, note = pod_trial(live_errors(live_objects(*live, narrate, config)), name, config, seed, files.time)
+        return open_trial(files, (), config, seed, there)
+    trial, node, note = pod_trial(there, name, config, seed, files.time)
     if note:
         narrate(note)
     if node:

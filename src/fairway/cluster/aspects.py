@@ -23,6 +23,7 @@ class Aspect(enum.IntFlag):
     NAMESPACES = enum.auto()  # namespaces and their labels
     DATA = enum.auto()  # datasets, and where copies of them are
     TIME = enum.auto()  # what time it is, in the steps that plugins declare
+    PROMISES = enum.auto()  # what is promised to jobs in queues, and who of them is tried
 
 
 WITH_ROWS: Final = Aspect.NODE | Aspect.PODS

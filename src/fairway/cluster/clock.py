@@ -28,11 +28,22 @@ class ClusterClock:
         self._versions = versions
         self._seconds = EPOCH.timestamp()  # since 1970
         self._steps: tuple[int, ...] = ()
+        self._is_kept = False
+        self.start = 0.0  # what the time of day was when the scheduler's own clock showed 0, in seconds since 1970
 
     @property
     def is_read(self) -> bool:
         """Does any plugin go by it?"""
-        return bool(self._steps)
+        return bool(self._steps) or self._is_kept
+
+    @property
+    def seconds(self) -> float:
+        """The time to the instant, since 1970, for those that `keep` it; nobody is woken when it passes."""
+        return self._seconds
+
+    def keep(self) -> None:
+        """Somebody reads `seconds`. For what is never part of an answer that is remembered."""
+        self._is_kept = True
 
     def follow(self, step: int) -> None:
         """Somebody wants to see it move in steps of so many seconds."""

@@ -20,15 +20,17 @@ from fairway.cluster.events import Action, Change, ClusterEvent, Event, Resource
 from fairway.cluster.gpus.fragmentation import Fragmentation
 from fairway.cluster.gpus.typical_pods import Shape, TypicalPods
 from fairway.cluster.groups import GROUP_KINDS, Groups
-from fairway.cluster.held_pods import HeldPods
+from fairway.cluster.intents.activations import Activations
+from fairway.cluster.intents.held_pods import HeldPods
+from fairway.cluster.intents.nominations import Nominations
+from fairway.cluster.intents.preemptions import Preemptions
 from fairway.cluster.journal import Journal
 from fairway.cluster.known_classes import KnownClasses, keeps_class
-from fairway.cluster.nominations import Nominations
 from fairway.cluster.occupancy import Occupancy
 from fairway.cluster.orphans import Orphan, Orphans
 from fairway.cluster.pod_class import Extra, PodClass, class_key, without_place
 from fairway.cluster.pods import Placed
-from fairway.cluster.preemptions import Preemptions
+from fairway.cluster.promises import Promises
 from fairway.cluster.tallies.tally import Tally
 from fairway.cluster.view import Nodes
 from fairway.cluster.volumes.storage import STORAGE_KINDS, Storage
@@ -45,6 +47,7 @@ from fairway.model import (
 from fairway.model.device_need import pinned_devices
 from fairway.model.group import GroupReading
 from fairway.model.job_set import JobSet
+from fairway.model.leader_worker_set import LeaderWorkerSet
 
 T = TypeVar("T", bound=Tally)
 
@@ -67,6 +70,8 @@ class Cluster(Occupancy):
         self.nominations = Nominations()
         self.preemptions = Preemptions(self.pods)
         self.held = HeldPods()
+        self.promises = Promises(self.versions)
+        self.activations = Activations()
         self.groups = Groups(self.workloads)
         self.node_journal = Journal()  # rows whose node came, went or changed
         self._orphans = Orphans()
@@ -152,7 +157,7 @@ class Cluster(Occupancy):
             raise ValueError(f"pod {pod.key} has a node already")
         self._place(pod, pod_class, row, assumed=True)
         self.nominations.remove(pod.metadata.uid)
-        if self.groups.reading is not None:
+        if pod.metadata.uid in self.groups.by_uid:
             self.groups.assume(pod)
 
     def forget(self, uid: str) -> Pod:
@@ -164,7 +169,7 @@ class Cluster(Occupancy):
             self._remove(uid)
         else:  # its node is gone
             self._orphans.release(uid)
-        if self.groups.reading is not None:
+        if uid in self.groups.by_uid:
             self.groups.forget(uid)
         return placed.pod
 
@@ -193,7 +198,7 @@ class Cluster(Occupancy):
                 return self.datasets.apply(item, gone)
             case _ if isinstance(item, GROUP_KINDS):
                 return self.groups.apply(item, gone)
-            case Job() | JobSet():  # their pods matter, and how many there will be
+            case Job() | JobSet() | LeaderWorkerSet():  # their pods matter, and how many there will be
                 self.groups.apply_controller(item, gone)
                 return []
             case Deployment() | DaemonSet() | CronJob():  # their pods matter, they themselves do not

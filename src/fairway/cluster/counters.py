@@ -10,8 +10,8 @@ class has very many of is counted together. `plugins.topology_domains` sums rows
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Mapping
-from itertools import chain
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,8 @@ from fairway.cluster.journal import Journal
 from fairway.cluster.label_set_index import LabelSetIndex
 from fairway.cluster.row_counts import RowCounts
 from fairway.cluster.selector_index import SelectorIndex
-from fairway.cluster.terms import KINDS, Kind, Term
+from fairway.cluster.terms import KINDS, Kind, ManyTerms, Term, Terms
+from fairway.model.selector import Requirement as Condition
 from fairway.model.selector import Selector
 
 if TYPE_CHECKING:
@@ -30,6 +31,29 @@ if TYPE_CHECKING:
 
 Requirement = tuple[frozenset[str] | None, Selector]
 """Pods in these namespaces (None: in any) whose labels match."""
+
+
+class LazyRequirements:
+    """Very many requirements, each worked out when one gets so far; two of these are never equal."""
+
+    __slots__ = ("_known", "_rest")
+
+    def __init__(self, requirements: Iterable[Requirement]) -> None:
+        self._known: list[Requirement] = []
+        self._rest = iter(requirements)
+
+    def __iter__(self) -> Iterator[Requirement]:
+        yield from self._known
+        for requirement in self._rest:
+            self._known.append(requirement)
+            yield requirement
+
+
+Requirements = tuple[Requirement, ...] | LazyRequirements
+"""All of which are to be met."""
+
+FindRequirements = Callable[[Mapping[str, str]], "Iterable[Requirement]"]
+"""For labels, all requirements that such labels may meet."""
 
 MANY_TERMS = 16
 """Classes share the counters of their terms; one that has more of a kind has a single counter for all of these."""
@@ -54,7 +78,7 @@ class Counter:
     def __init__(
         self,
         counts: RowCounts,
-        requirements: tuple[Requirement, ...] = (),
+        requirements: Requirements = (),
         skip: bool = False,
     ) -> None:
         self.requirements = requirements
@@ -95,17 +119,15 @@ class Counter:
 class SumCounter(Counter):
     """Counts a pod as often as there are requirements that it meets, where they are very many."""
 
-    __slots__ = ("_index",)
+    __slots__ = ("_find",)
 
-    def __init__(self, counts: RowCounts, requirements: tuple[Requirement, ...]) -> None:
+    def __init__(self, counts: RowCounts, find: FindRequirements) -> None:
         super().__init__(counts)
-        self._index: SelectorIndex[Requirement] = SelectorIndex()
-        for requirement in requirements:
-            self._index.add(requirement[1].requirements, requirement)
+        self._find = find
 
     def times(self, label_set: LabelSet) -> int:
         """See `Counter.times`; only requirements that have a label in common with it are looked at."""
-        return sum(_is_met(requirement, label_set) for requirement in self._index.find(label_set.labels))
+        return sum(_is_met(requirement, label_set) for requirement in self._find(label_set.labels))
 
 
 class TermHolder:
@@ -113,16 +135,20 @@ class TermHolder:
 
     __slots__ = ("__weakref__", "_num_terms", "counter", "kind", "terms")
 
-    def __init__(self, kind: Kind, terms: tuple[Term, ...], counter: Counter, num_terms: dict[Kind, int]) -> None:
+    def __init__(self, kind: Kind, terms: Terms, counter: Counter, num_terms: dict[Kind, int]) -> None:
         self.terms = terms  # one, or all that a class has very many of
         self.counter = counter
         self.kind: Kind = kind
         self._num_terms = num_terms  # of each kind, in all holders
-        num_terms[kind] += len(terms)
+        num_terms[kind] += self._weight
 
     def __del__(self) -> None:
-        self._num_terms[self.kind] -= len(self.terms)
+        self._num_terms[self.kind] -= self._weight
         self.counter.retire()
+
+    @property
+    def _weight(self) -> int:
+        return 1 if isinstance(self.terms, ManyTerms) else len(self.terms)
 
 
 class Counters:
@@ -132,7 +158,7 @@ class Counters:
         self._pods = pods
         self._label_sets = label_sets  # those of all classes, held weakly
         self._capacity = capacity
-        self._by_labels: weakref.WeakValueDictionary[tuple[tuple[Requirement, ...], bool], Counter]
+        self._by_labels: weakref.WeakValueDictionary[tuple[Requirements, bool], Counter]
         self._by_labels = weakref.WeakValueDictionary()
         self._index: SelectorIndex[weakref.ref[Counter]] = SelectorIndex()  # of the same
         self._sums: weakref.WeakSet[SumCounter] = weakref.WeakSet()
@@ -142,14 +168,13 @@ class Counters:
         self._num_terms: dict[Kind, int] = dict.fromkeys(KINDS, 0)
         self.terms_version = 0  # changes when a term is heard of for the first time
 
-    def of_labels(self, requirements: tuple[Requirement, ...], skip_terminating: bool) -> Counter:
+    def of_labels(self, requirements: Requirements, skip_terminating: bool) -> Counter:
         """Counts pods that meet every requirement. Keep the result: it is dropped when nobody does."""
         key = (requirements, skip_terminating)
         counter = self._by_labels.get(key)
         if counter is None:
             counter = Counter(RowCounts(self._capacity), requirements, skip_terminating)
-            wanted = [each for _, selector in requirements for each in selector.requirements]
-            self._begin(counter, self._known_sets.find(wanted))
+            self._begin(counter, self._known_sets.find(_wanted(counter)))
             if self._index.num_things > 2 * len(self._by_labels) + SLACK:
                 self._index.clear()
                 for other in list(self._by_labels.values()):
@@ -162,10 +187,17 @@ class Counters:
         """Counters whose sum counts a pod once for each requirement that it meets. Keep them, as with `of_labels`."""
         if len(requirements) <= MANY_TERMS:
             return [self.of_labels((each,), skip_terminating=False) for each in requirements]
-        counter = SumCounter(RowCounts(self._capacity), requirements)
+        index: SelectorIndex[Requirement] = SelectorIndex()
+        for requirement in requirements:
+            index.add(requirement[1].requirements, requirement)
+        return [self.of_found(index.find)]
+
+    def of_found(self, find: FindRequirements) -> Counter:
+        """Counts a pod once for each requirement that is found for its labels and met. Keep it, as with `of_labels`."""
+        counter = SumCounter(RowCounts(self._capacity), find)
         self._begin(counter, self._known_sets.find(()))
         self._sums.add(counter)
-        return [counter]
+        return counter
 
     def _begin(self, counter: Counter, label_sets: list[LabelSet]) -> None:
         """Count the pods that are there; all that the counter counts have one of these label sets."""
@@ -183,10 +215,9 @@ class Counters:
             counter.counts = RowCounts(self._capacity, rows)
 
     def _enter(self, counter: Counter) -> None:
-        selectors = [selector.requirements for _, selector in counter.requirements]
-        self._index.add(tuple(chain.from_iterable(selectors)), weakref.ref(counter))
+        self._index.add(_wanted(counter), weakref.ref(counter))
 
-    def _hold(self, kind: Kind, key: Hashable, terms: tuple[Term, ...]) -> TermHolder:
+    def _hold(self, kind: Kind, key: Hashable, terms: Terms) -> TermHolder:
         """Holds the counter of pods that carry these terms. Made before the first such pod is placed."""
         holder = self._by_term[kind].get(key)
         if holder is None:
@@ -204,7 +235,7 @@ class Counters:
         return [(term, holder.counter) for holder in self.holders(kind) for term in holder.terms]
 
     def num_terms(self, kind: Kind) -> int:
-        """How many there are."""
+        """How many there are; those that a class has `terms.HUGE` numbers of count as one."""
         return self._num_terms[kind]
 
     def adopt(self, pod_class: PodClass) -> None:
@@ -247,6 +278,12 @@ class Counters:
         """Every counter that counts: those somebody refers to, and those of terms that some class has."""
         held = (holder.counter for terms in self._by_term.values() for holder in list(terms.values()))
         return [*self._by_labels.values(), *list(self._sums), *held]
+
+
+def _wanted(counter: Counter) -> tuple[Condition, ...]:
+    """By what conditions to look for labels that the counter counts; a few are enough."""
+    some = islice(counter.requirements, MANY_TERMS)
+    return tuple(chain.from_iterable(selector.requirements for _, selector in some))
 
 
 def _is_met(requirement: Requirement, label_set: LabelSet) -> bool:

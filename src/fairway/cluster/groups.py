@@ -9,13 +9,15 @@ hold gangs together, and by the cycles of groups.
 
 from __future__ import annotations
 
-from collections import Counter
+import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from fairway.cluster.events import Change, Resource
-from fairway.model import AnyPodGroup, CoschedulingPodGroup, Job, Pod, PodGroup, VolcanoPodGroup
+from fairway.cluster.group_book import GroupBook, KeptSpec
+from fairway.model import AnyPodGroup, CoschedulingPodGroup, Job, ObjectMeta, Pod, PodGroup, VolcanoPodGroup
 from fairway.model.group import (
+    COSCHEDULING_LABEL,
     JOB_SET_LABEL,
     START_TOGETHER,
     WITH_OBJECT,
@@ -27,14 +29,14 @@ from fairway.model.group import (
     Misconfigured,
     Spelling,
     membership,
+    naming_annotations,
 )
-from fairway.model.group_reading import Sayings, job_spec, object_spec, sayings, told_spec
+from fairway.model.group_reading import GroupController, Sayings, controller_spec, object_spec, sayings, told_spec
 from fairway.model.job_set import JobSet
+from fairway.model.leader_worker_set import LeaderWorkerSet
 
 if TYPE_CHECKING:
     from fairway.cluster.workloads import Workloads
-
-T = TypeVar("T")
 
 __all__ = ["GROUP_KINDS", "GroupBook", "Groups"]
 
@@ -46,116 +48,20 @@ OBJECT_KINDS: Final = {
 }
 
 
-class GroupBook:
-    """A job and its members that live: each waits, is assumed on a node, or is bound to one."""
-
-    __slots__ = (
-        "_priorities",
-        "_said",
-        "_saying_of",
-        "assumed",
-        "bound",
-        "ignored",
-        "key",
-        "num_gated",
-        "pods",
-        "schedulers",
-        "version",
-    )
-
-    def __init__(self, key: GroupKey) -> None:
-        self.key = key
-        self.pods: dict[str, Pod] = {}  # by uid: all members, as they were last seen
-        self.assumed: dict[str, Pod] = {}  # by uid: those that we decided about and the world has not confirmed
-        self.bound: dict[str, None] = {}  # uids
-        self.num_gated = 0  # members that wait behind gates of their own
-        self.schedulers: Counter[str] = Counter()  # whom members ask to schedule them
-        self.ignored: tuple[Spelling, ...] = ()  # spellings that some member uses besides
-        self.version = 0  # changes with everything here
-        self._said: dict[Sayings, dict[str, None]] = {}  # what members say about the group, and their uids
-        self._saying_of: dict[str, Sayings] = {}  # by uid
-        self._priorities: Counter[int] = Counter()
-
-    def __len__(self) -> int:
-        return len(self.pods)
-
-    @property
-    def waiting(self) -> list[str]:
-        """The uids of members without a node, in the order they came."""
-        return [uid for uid in self.pods if uid not in self.assumed and uid not in self.bound]
-
-    @property
-    def num_scheduled(self) -> int:
-        """How many members are assumed or bound."""
-        return len(self.assumed) + len(self.bound)
-
-    @property
-    def num_ready(self) -> int:
-        """How many members exist that are not gated."""
-        return len(self.pods) - self.num_gated
-
-    @property
-    def highest_priority(self) -> int:
-        """That of its most important member."""
-        return max(self._priorities, default=0)
-
-    @property
-    def sayings(self) -> list[tuple[Sayings, str]]:
-        """The different things that members say about it, each with a member that does."""
-        return [(said, self.pods[next(iter(uids))].key) for said, uids in self._said.items()]
-
-    def add(self, pod: Pod, said: Sayings) -> None:
-        """A member came, or is another than before."""
-        uid = pod.metadata.uid
-        if uid in self.pods:
-            self._uncount(uid)
-        self.pods[uid] = pod
-        self.num_gated += bool(pod.spec.scheduling_gates)
-        self.schedulers[pod.spec.scheduler_name] += 1
-        self._priorities[pod.priority] += 1
-        self._said.setdefault(said, {})[uid] = None
-        self._saying_of[uid] = said
-        if pod.spec.node_name:
-            self.bound[uid] = None
-            self.assumed.pop(uid, None)
-        self.version += 1
-
-    def drop(self, uid: str) -> None:
-        """A member is gone, or has ended."""
-        self._uncount(uid)
-        del self.pods[uid]
-        self.assumed.pop(uid, None)
-        self.bound.pop(uid, None)
-        self.version += 1
-
-    def _uncount(self, uid: str) -> None:
-        pod = self.pods[uid]
-        self.num_gated -= bool(pod.spec.scheduling_gates)
-        _take_one(self.schedulers, pod.spec.scheduler_name)
-        _take_one(self._priorities, pod.priority)
-        said = self._saying_of.pop(uid)
-        del self._said[said][uid]
-        if not self._said[said]:
-            del self._said[said]
-
-
-def _take_one(counts: Counter[T], value: T) -> None:
-    counts[value] -= 1
-    if not counts[value]:
-        del counts[value]
-
-
 class Groups:
     """All groups that some pod names, and the objects that speak of groups."""
 
     def __init__(self, workloads: Workloads) -> None:
         self._workloads = workloads
         self.reading: GroupReading | None = None  # None: nobody follows
+        self._names: frozenset[str] = frozenset()  # of annotations by which pods belong together
         self._groups: dict[GroupKey, GroupBook] = {}
-        self._of: dict[str, GroupBook] = {}  # by member's uid
+        self.by_uid: dict[str, GroupBook] = {}  # of members
+        self.are_used = False  # has any pod ever named one?
         self._objects: dict[GroupKey, AnyPodGroup] = {}
-        self._controllers: dict[tuple[str, str, str], Job | JobSet] = {}  # by namespace, kind, name: those that ask
-        self._specs: dict[GroupKey, tuple[object, list[tuple[Sayings, str]], GroupSpec | Misconfigured]] = {}
+        self._controllers: dict[tuple[str, str, str], GroupController] = {}  # by namespace, kind, name: those that ask
+        self._imagined: dict[GroupKey, GroupSpec] = {}
+        self._version = 0  # of objects and controllers
 
     def __iter__(self) -> Iterator[GroupBook]:
         return iter(list(self._groups.values()))
@@ -164,42 +70,78 @@ class Groups:
         """Keep books of pods from now on, read so; who follows later may add to how they are read."""
         known = () if self.reading is None else self.reading.prefixes
         self.reading = GroupReading(tuple(dict.fromkeys((*known, *reading.prefixes))))
+        self._names = naming_annotations(self.reading)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def of(self, uid: str) -> GroupBook | None:
         """The group of a pod."""
-        return self._of.get(uid)
+        return self.by_uid.get(uid)
 
     def find(self, key: GroupKey) -> GroupBook | None:
         """The group of that key, if it has a member."""
         return self._groups.get(key)
 
+    def named(self, job: str) -> list[GroupBook]:
+        """The groups of that name, `namespace/name`, in whichever spelling."""
+        namespace, _, name = job.partition("/")
+        keys = (GroupKey(spelling, namespace, name) for spelling in Spelling)
+        return [group for key in keys if (group := self._groups.get(key)) is not None]
+
+    def named_by(self, pod: Pod) -> GroupBook | None:
+        """The group that a pod belongs to, or did before it went, if it has a member."""
+        found = self.by_uid.get(pod.metadata.uid)
+        named = self.membership(pod) if found is None else None
+        return found if named is None else self._groups.get(named.key)
+
     def object_of(self, key: GroupKey) -> AnyPodGroup | None:
         """The group's object, where it has one."""
         return self._objects.get(key)
 
+    def key_of(self, item: AnyPodGroup) -> GroupKey:
+        """The group of which the object speaks."""
+        return GroupKey(OBJECT_KINDS[type(item)], item.metadata.namespace, item.metadata.name)
+
+    def asks(self, item: GroupController) -> bool:
+        """Does the controller want its pods to start together?"""
+        return (item.metadata.namespace, item.kind, item.metadata.name) in self._controllers
+
     def spec_of(self, group: GroupBook) -> GroupSpec | Misconfigured | None:
         """How the group starts; None: its object is missing."""
-        key = group.key
-        holder = self._objects.get(key) if key.spelling in WITH_OBJECT else self._controller_of(group)
+        key, kept = group.key, group.kept
+        if self._imagined and key in self._imagined:
+            return self._imagined[key]
         said = group.sayings
+        if kept is not None and kept.version == self._version and kept.said is said:
+            return kept.spec
+        holder = self._objects.get(key) if key.spelling in WITH_OBJECT else self._controller_of(group)
         if holder is None and (key.spelling in WITH_OBJECT or _needs_controller(group)):
             return None
-        kept = self._specs.get(key)
-        if kept is None or kept[0] is not holder or kept[1] != said:
-            kept = self._specs[key] = holder, said, self._read(key, holder, said)
-        return kept[2]
+        if kept is None or kept.holder is not holder or kept.said != said:
+            kept = KeptSpec(-1, holder, said, self._read(key, holder, said))
+        if key.spelling is not Spelling.CONTROLLER:  # its controller is known by a member, which may be another then
+            kept = kept._replace(version=self._version, said=said)
+        group.kept = kept
+        return kept.spec
+
+    @contextlib.contextmanager
+    def imagining(self, key: GroupKey, spec: GroupSpec) -> Iterator[None]:
+        """Inside, the group starts so, whatever its object and its members say."""
+        self._imagined[key] = spec
+        try:
+            yield
+        finally:
+            del self._imagined[key]
 
     def _read(
-        self, key: GroupKey, holder: AnyPodGroup | Job | JobSet | None, said: list[tuple[Sayings, str]]
+        self, key: GroupKey, holder: AnyPodGroup | GroupController | None, said: list[tuple[Sayings, str]]
     ) -> GroupSpec | Misconfigured:
         assert self.reading is not None
         if len(said) > 1:
             return _disagreement(said)
         words, member = said[0]
-        if isinstance(holder, Job | JobSet):
-            return job_spec(key, holder, words, member)
+        if isinstance(holder, GroupController):
+            return controller_spec(key, holder, words, member, self.reading)
         if holder is not None:
             return object_spec(key, holder, words, member, self._priority_of)
         return told_spec(key, words, member, self.reading)
@@ -213,63 +155,81 @@ class Groups:
         found = self._workloads.priority_classes.get(class_name)
         return None if found is None else found.value
 
-    def _controller_of(self, group: GroupBook) -> Job | JobSet | None:
+    def _controller_of(self, group: GroupBook) -> GroupController | None:
         key = group.key
         if key.spelling is not Spelling.CONTROLLER:
             return None
-        return self._controllers.get((key.namespace, _controller_kind(group), key.name))
+        labels = next(iter(group.pods.values())).metadata.labels
+        name = labels.get(WORKER_SET_LABEL, key.name)
+        return self._controllers.get((key.namespace, _controller_kind(group), name))
+
+    def made_by(self, item: GroupController) -> list[GroupBook]:
+        """The groups of pods that the controller makes, if it asks that they start together."""
+        meta = item.metadata
+        if not isinstance(item, LeaderWorkerSet):
+            found = self._groups.get(GroupKey(Spelling.CONTROLLER, meta.namespace, meta.name))
+            return [] if found is None else [found]
+        return [group for group in self._groups.values() if self._controller_of(group) is item]
 
     # -- pods --------------------------------------------------------------------------------------------------------
 
     def observe(self, pod: Pod, gone: bool = False) -> GroupBook | None:
         """A pod came, changed or went. Returns its group."""
-        if self.reading is None:
-            return None
         uid = pod.metadata.uid
-        group = self._of.get(uid)
+        group, found = self.by_uid.get(uid), None
+        if group is None and (found := self.membership(pod)) is None:
+            return None  # as most pods: they pay next to nothing for those that do belong together
+        self.are_used = True
         if gone or pod.is_finished:
             if group is not None:
-                del self._of[uid]
+                del self.by_uid[uid]
                 group.drop(uid)
                 if not group.pods:
                     del self._groups[group.key]
-                    self._specs.pop(group.key, None)
             return group
-        if group is None:
-            found = self.membership(pod)
-            if found is None:
-                return None
+        if found is not None:
             group = self._groups.get(found.key)
             if group is None:
                 group = self._groups[found.key] = GroupBook(found.key)
             group.ignored = tuple(dict.fromkeys((*group.ignored, *found.ignored)))
-            self._of[uid] = group
+            self.by_uid[uid] = group
+        assert group is not None
+        assert self.reading is not None
         group.add(pod, sayings(pod, group.key.spelling, self.reading))
         return group
 
     def membership(self, pod: Pod) -> Membership | None:
         """Which group a pod belongs to, seen or not."""
-        return None if self.reading is None else membership(pod, self.reading, self._asks)
+        meta = pod.metadata
+        if self.reading is None or (
+            pod.spec.scheduling_group is None
+            and not self._controllers
+            and COSCHEDULING_LABEL not in meta.labels
+            and not (meta.annotations and not self._names.isdisjoint(meta.annotations))
+        ):
+            return None
+        return membership(pod, self.reading, self._asks)
 
     def _asks(self, pod: Pod) -> bool:
-        """Does the pod's controller, or the JobSet that made that, want its pods to start together?"""
+        """Does the pod's controller, or what made that, want its pods to start together?"""
         if not self._controllers:
             return False
         meta, owner = pod.metadata, pod.metadata.controller
         if owner is not None and (meta.namespace, owner.kind, owner.name) in self._controllers:
             return True
-        return (meta.namespace, "JobSet", meta.labels.get(JOB_SET_LABEL, "")) in self._controllers
+        makers = (("JobSet", JOB_SET_LABEL), ("LeaderWorkerSet", WORKER_SET_LABEL))
+        return any((meta.namespace, kind, meta.labels.get(label, "")) in self._controllers for kind, label in makers)
 
     def assume(self, pod: Pod) -> None:
-        """We decided about a pod."""
-        group = self._of.get(pod.metadata.uid) or self.observe(pod)
+        """We decided about a pod that was observed."""
+        group = self.by_uid.get(pod.metadata.uid)
         if group is not None and pod.metadata.uid not in group.bound:
             group.assumed[pod.metadata.uid] = pod
             group.version += 1
 
     def forget(self, uid: str) -> None:
         """The decision came to nothing."""
-        group = self._of.get(uid)
+        group = self.by_uid.get(uid)
         if group is not None and group.assumed.pop(uid, None) is not None:
             group.version += 1
 
@@ -277,28 +237,40 @@ class Groups:
 
     def apply(self, item: AnyPodGroup, gone: bool) -> list[Change]:
         """A group's object came, changed or went."""
-        key = GroupKey(OBJECT_KINDS[type(item)], item.metadata.namespace, item.metadata.name)
+        key = self.key_of(item)
+        self._version += 1
         before = self._objects.pop(key, None)
         if not gone:
             self._objects[key] = item
         return [Change.of(Resource.POD_GROUP, before, item, gone)]
 
-    def apply_controller(self, item: Job | JobSet, gone: bool) -> None:
-        """A Job or JobSet came, changed or went; of concern are those that want their pods to start together."""
+    def apply_controller(self, item: GroupController, gone: bool) -> None:
+        """A controller came, changed or went; of concern are those that want their pods to start together."""
         key = (item.metadata.namespace, item.kind, item.metadata.name)
+        self._version += 1
         self._controllers.pop(key, None)
-        said = [item.metadata.annotations]
-        if isinstance(item, Job):
-            said.append(item.spec.template.metadata.annotations)
-        else:
-            for job in item.spec.replicated_jobs:
-                said += [job.template.metadata.annotations, job.template.spec.template.metadata.annotations]
-        if not gone and any(annotations.get(START_TOGETHER) == "true" for annotations in said):
+        if not gone and any(meta.annotations.get(START_TOGETHER) == "true" for meta in _said_by(item)):
             self._controllers[key] = item
+
+
+def _said_by(item: GroupController) -> list[ObjectMeta]:
+    """Where a controller may ask something for its pods: on itself, and on what it makes them of."""
+    said = [item.metadata]
+    if isinstance(item, Job):
+        return [*said, item.spec.template.metadata]
+    if isinstance(item, JobSet):
+        for job in item.spec.replicated_jobs:
+            said += [job.template.metadata, job.template.spec.template.metadata]
+        return said
+    template = item.spec.leader_worker_template
+    leader = [] if template.leader_template is None else [template.leader_template.metadata]
+    return [*said, *leader, template.worker_template.metadata]
 
 
 def _controller_kind(group: GroupBook) -> str:
     labels = next(iter(group.pods.values())).metadata.labels
+    if WORKER_SET_LABEL in labels:
+        return "LeaderWorkerSet"
     return "JobSet" if labels.get(JOB_SET_LABEL) == group.key.name else "Job"
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fairway.cluster.annotations import ReadAnnotations
 from fairway.cluster.nodes import PODS, NodeTable
-from fairway.cluster.terms import Kind, Term, pod_terms
+from fairway.cluster.terms import Kind, Terms, pod_terms
 from fairway.model import Pod, Quantity
 from fairway.model.device_need import GPU_INDEX, read_devices
 from fairway.model.requests import pod_requests, pod_scoring_requests, resident_scoring_requests
@@ -157,7 +157,7 @@ class PodClass:
         self.ports = host_ports(pod)
         self.claims = claim_keys(pod)
         self.devices, self.devices_problem = read_devices(pod)  # no need where what the pod says makes no sense
-        self.terms: dict[Kind, tuple[Term, ...]] = pod_terms(pod)
+        self.terms: dict[Kind, Terms] = pod_terms(pod)
         self.term_counters: tuple[Counter, ...] = ()
         self.term_holders: tuple[TermHolder, ...] = ()  # those who hold the counters, one each
         self.kept: dict[Any, Any] = {}  # where plugins keep what they want to find again, keyed by themselves

@@ -111,6 +111,11 @@ class PodTable:
         np.minimum.at(lowest, used[taken], self.priority[: self._num_slots][taken])
         return lowest
 
+    def has_below(self, priority: int) -> bool:
+        """Is there any pod of less than that priority?"""
+        used = slice(0, self._num_slots)
+        return bool((self.priority[used][self.row[used] >= 0] < priority).any())
+
     def _grow(self, capacity: int) -> None:
         for name, fill in (("row", -1), ("label_set", 0), ("priority", 0), ("terminating", False)):
             old = getattr(self, name)

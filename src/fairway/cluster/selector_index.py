@@ -34,17 +34,34 @@ class SelectorIndex(Generic[T]):
 
     def add(self, requirements: Sequence[Requirement], thing: T) -> None:
         """One more: of the labels that it needs, the one that the fewest others need is where it is found."""
+        if len(requirements) == 1 and requirements[0].operator == "In" and len(requirements[0].values) == 1:
+            self.add_label((requirements[0].key, requirements[0].values[0]), thing)  # most of them
+        else:
+            self.add_labels([_labels(each) for each in requirements if each.operator in NEED_A_LABEL], thing)
+
+    def add_label(self, label: Label, thing: T) -> None:
+        """One more, that needs this label. They may be tens of thousands."""
+        self.num_things += 1
+        found = self._by_label.get(label)
+        if found is None:
+            self._by_label[label] = [thing]
+        else:
+            found.append(thing)
+
+    def add_each(self, labels: Sequence[Label], things: Sequence[T]) -> None:
+        """One more for each of the labels, which it needs."""
+        lists = dict(zip(labels, map(list, zip(things, strict=True)), strict=True))
+        if self._by_label or len(lists) < len(labels):
+            for label, thing in zip(labels, things, strict=True):
+                self.add_label(label, thing)
+        else:
+            self._by_label = lists
+            self.num_things += len(labels)
+
+    def add_labels(self, wanted: Sequence[tuple[Label, ...]], thing: T) -> None:
+        """One more, that needs one of each of these."""
         self.num_things += 1
         by_label = self._by_label
-        if len(requirements) == 1 and requirements[0].operator == "In" and len(requirements[0].values) == 1:
-            one = requirements[0].key, requirements[0].values[0]  # most of them, and they may be tens of thousands
-            found = by_label.get(one)
-            if found is None:
-                by_label[one] = [thing]
-            else:
-                found.append(thing)
-            return
-        wanted = [_labels(each) for each in requirements if each.operator in NEED_A_LABEL]
         if not wanted:
             self._others.append(thing)
             return

@@ -51,6 +51,7 @@ class Delta:
     std: float | None  # over seeds
     relative: float | None  # to the first policy's mean; None if that is 0
     is_better: bool | None  # None: no change, one that may be chance, or nobody can tell
+    relative_std: float | None = None  # over seeds, of what each of them changes by; None if one has nothing to change
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +112,12 @@ def _value(by_seed: dict[int, float]) -> MetricValue:
 
 def _delta(base: Mapping[int, float], other: Mapping[int, float], definition: Definition) -> Delta:
     both = [seed for seed in base if seed in other]
+    relative_std = None
     if both:
         differences = [other[seed] - base[seed] for seed in both]
         mean, std = statistics.fmean(differences), _spread(differences)
+        if all(base[seed] for seed in both):
+            relative_std = _spread([(other[seed] - base[seed]) / abs(base[seed]) for seed in both])
     else:
         mean, std = statistics.fmean(other.values()) - statistics.fmean(base.values()), None
     before = statistics.fmean([base[seed] for seed in both] or base.values())
@@ -122,7 +126,7 @@ def _delta(base: Mapping[int, float], other: Mapping[int, float], definition: De
     chance = 0.0 if std is None else STANDARD_ERRORS * std / math.sqrt(len(both))
     if definition.better and abs(mean) > chance:
         is_better = (mean < 0) == (definition.better == "lower")
-    return Delta(mean, std, relative, is_better)
+    return Delta(mean, std, relative, is_better, relative_std)
 
 
 def _spread(numbers: Sequence[float]) -> float | None:

@@ -25,6 +25,16 @@ __all__ = [
     "value_text",
 ]
 
+OF_JOBS: Final = (
+    "jobs_started",
+    "job_wait_p50",
+    "job_wait_p95",
+    "partial_hold_node_hours",
+    "deadlocks",
+    "utilisation_{}",
+)
+"""What a table shows first where pods belong together."""
+
 SHOWN: Final = (
     "pods_created",
     "pods_placed",
@@ -95,7 +105,8 @@ def shown_rows(comparison: Comparison, everything: bool) -> list[MetricRow]:
     names = {row.name for row in comparison.rows}
     is_shared = any(f"utilisation_{name}" in names for name in SHARED)
     # Where devices are not shared, their own rows say again, and less well, what those of the resource say.
-    wanted = [name for name in SHOWN if is_shared or not name.startswith("gpu_")]
+    first = OF_JOBS if "jobs_started" in names else ()
+    wanted = [*first, *(name for name in SHOWN if name not in first and (is_shared or not name.startswith("gpu_")))]
     order = {name: number for number, name in enumerate(wanted)}
     rows = [
         row
@@ -186,12 +197,22 @@ def delta_text(delta: Delta, definition: Definition) -> str:
         return f"{arrow} {_signed(delta.mean * factor)}{spread}"
     if delta.relative is None:
         return f"{arrow} {'+' if delta.mean > 0 else '−'}{value_text(abs(delta.mean), definition)}"
-    spread = "" if delta.std is None or not delta.relative else f" ±{abs(delta.std / delta.mean * delta.relative):.0%}"
+    spread = _relative_spread(delta)
     percent = delta.relative * 100
     if abs(percent) < NEGLIGIBLE * 10:
         return NEARLY
     digits = 0 if abs(percent) >= 0.95 else 1
     return f"{'+' if percent > 0 else '−'}{abs(percent):,.{digits}f}%".replace(",", " ") + spread
+
+
+def _relative_spread(delta: Delta) -> str:
+    """Of what each seed changes by: where nobody waits any more, whatever the seed, that is −100% and nothing else."""
+    if delta.std is None or not delta.relative or delta.relative <= -1:
+        return ""
+    spread = delta.relative_std
+    if spread is None:
+        spread = abs(delta.std / delta.mean * delta.relative)
+    return f" ±{spread:.0%}" if spread >= NEGLIGIBLE else ""
 
 
 def _cell(row: MetricRow, policy: str) -> str:

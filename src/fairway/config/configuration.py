@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from fairway.config.config_file import (
     API_VERSION,
@@ -24,7 +24,7 @@ from fairway.config.config_file import (
     Sampling,
 )
 from fairway.config.fields import ConfigError, Problem, decode_fields, kind_problems, shown
-from fairway.config.gangs import AVAILABLE, Gangs, complete_gangs, gangs_problems
+from fairway.config.gangs import MODE_PLUGINS, Gangs, complete_gangs, gangs_problems, mode_args
 from fairway.config.other_names import with_own_names
 from fairway.config.own_plugins import with_own_plugins
 from fairway.config.plugin_args import decode_args
@@ -48,6 +48,9 @@ __all__ = [
 ]
 
 
+NEAR: Final = "NearJob"
+
+
 @dataclass(frozen=True, slots=True)
 class ProfileConfig:
     """One profile, complete: nothing is left to default or to merge."""
@@ -62,6 +65,7 @@ class ProfileConfig:
     entries: dict[str, PluginEntry]  # how to make each enabled plugin
     gangs: Gangs | None = None  # how pods that belong together are treated; None: one by one
     placement_weights: dict[str, int] = field(default_factory=dict)  # of the plugins in points["placementScore"]
+    near: PluginEntry | None = None  # of NearJob, which takes part once a job names another that it wants to be near
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +248,14 @@ def _profile(
     for plugin, entry in chosen.entries.items():
         if plugin not in args and entry.args is not None:
             args[plugin] = decode_args(plugin, entry.args, None, f"{path}.pluginConfig[{plugin}].args", problems)
+    if gangs is not None and (entry := chosen.entries.get(MODE_PLUGINS.get(gangs.mode, ""))) is not None:
+        assert entry.args is not None
+        args[MODE_PLUGINS[gangs.mode]] = mode_args(gangs, entry.args, profile.fairway.seed)
     ignored = tuple(r.name for e in file.extenders for r in e.managed_resources if r.ignored_by_scheduler)
     if ignored:
         args |= {plugin: told.leaving(ignored) for plugin, told in args.items() if isinstance(told, PluginArgs)}
     percentage = profile.percentage_of_nodes_to_score
+    starts_jobs = gangs is not None and gangs.mode == "fairway"
     return ProfileConfig(
         scheduler_name=name,
         percentage_of_nodes_to_score=file.percentage_of_nodes_to_score if percentage is None else percentage,
@@ -258,6 +266,7 @@ def _profile(
         args=args,
         entries=chosen.entries,
         gangs=gangs,
+        near=registry.get(NEAR) if starts_jobs and NEAR not in chosen.entries else None,
         placement_weights=chosen.placement_weights,
     )
 
@@ -265,10 +274,7 @@ def _profile(
 def _gangs(written: Gangs | None, path: str, problems: list[Problem]) -> Gangs | None:
     if written is None:
         return None
-    found = list(gangs_problems(written, path))
-    if not found and written.mode not in AVAILABLE:
-        found.append(Problem(f"{path}.mode", f"{written.mode} is not there yet; available: {', '.join(AVAILABLE)}"))
-    problems.extend(found)
+    problems.extend(gangs_problems(written, path))
     return complete_gangs(written)
 
 

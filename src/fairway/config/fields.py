@@ -207,7 +207,9 @@ class _Decoder:
         if not isinstance(value, Mapping) or not _fits(dict(value), dict, kind):
             return self._refuse(value, kind, path)
         made = {}
-        for key, part in value.items():
+        for written, part in value.items():
+            # As Kubernetes' own reader of YAML does: a whole number is a name like any other.
+            key = str(written) if isinstance(written, int) and not isinstance(written, bool) else written
             at = f"{path}[{shown(key)}]"
             if not isinstance(key, str) or not _is_leaf(key, str):
                 self._object(at, "expected a string as the name")

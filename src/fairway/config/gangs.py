@@ -16,11 +16,20 @@ from fairway.model.duration import Duration
 from fairway.model.field_problem import Problem
 from fairway.model.meta import Value
 
-__all__ = ["AVAILABLE", "Gangs", "GangsMode", "complete_gangs", "gangs_problems"]
+__all__ = [
+    "MODE_PLUGINS",
+    "Gangs",
+    "GangsMode",
+    "complete_gangs",
+    "gangs_problems",
+    "mode_args",
+    "needs_leave",
+]
 
 GangsMode = Literal["fairway", "kube", "coscheduling", "pfnet"]
-AVAILABLE: Final = ("kube",)
-"""The modes that this version has."""
+
+MODE_PLUGINS: Final = {"coscheduling": "Coscheduling", "pfnet": "PfnetGang"}
+"""Modes that are one plugin each, which tries members one by one and holds them back until all have a node."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
@@ -54,7 +63,7 @@ class Gangs(Value, frozen=True, kw_only=True):
     timeout: Duration | None = None
     timeout_limit: Duration | None = None
     jitter: Duration | None = None
-    delete_together: bool | None = None
+    delete_together: bool | None = None  # pfnet, live: may it delete all members because one is being deleted?
 
 
 DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -93,6 +102,17 @@ def complete_gangs(gangs: Gangs) -> Gangs:
     """The same, with the defaults of its mode."""
     missing = {key: value for key, value in DEFAULTS[gangs.mode].items() if getattr(gangs, key) is None}
     return msgspec.structs.replace(gangs, **missing) if missing else gangs
+
+
+def mode_args(gangs: Gangs, kind: type[msgspec.Struct], seed: int) -> msgspec.Struct:
+    """What the plugin of the mode is told: the keys of the mode, and the profile's seed where it wants one."""
+    told = {field: seed if field == "seed" else getattr(gangs, field) for field in kind.__struct_fields__}
+    return kind(**{field: float(value) if isinstance(value, Duration) else value for field, value in told.items()})
+
+
+def needs_leave(gangs: Gangs) -> bool:
+    """Would it delete pods, which is fine in a simulation, but has to be allowed on a real cluster?"""
+    return gangs.mode == "pfnet" and not gangs.delete_together
 
 
 def gangs_problems(gangs: Gangs, path: str) -> Iterator[Problem]:

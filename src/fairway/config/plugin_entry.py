@@ -127,7 +127,10 @@ def _make_importable(name: str) -> None:
     """
     root = name.partition(":")[0].partition(".")[0]
     try:
-        if root in sys.modules or importlib.util.find_spec(root) is not None:
+        spec = importlib.util.find_spec(root)
+        if spec is not None and spec.origin is not None:
+            FOLDERS.found(spec.origin)
+        if root in sys.modules or spec is not None:
             return
     except (ImportError, ValueError):
         return  # importing it will say why

@@ -43,6 +43,7 @@ class PluginFolders:
         self._allowed: set[Path] = set()
         self._allows_all = False
         self._ask: Ask | None = None
+        self.used: list[Path] = []  # folders, other than the current one, that plugins came from
 
     @property
     def allows_all(self) -> bool:
@@ -63,6 +64,7 @@ class PluginFolders:
         """For a while, everything is allowed, or somebody is there to be asked."""
         before = self._allows_all, self._ask
         self._allows_all, self._ask = allow_all or self._allows_all, ask or self._ask
+        self.used = []
         try:
             yield
         finally:
@@ -82,15 +84,26 @@ class PluginFolders:
         ]
         strange = next((one for one in found if not one[2].is_own and one[0] not in self._allowed), None)
         if strange is None or self._allows_all:
-            return found[0][0] if found else None
+            return self._noted(found[0][0]) if found else None
         folder, file, offer = strange
         if self._ask is not None and self._ask(name, file, offer.source):
             self._allowed.add(folder)
-            return folder
+            return self._noted(folder)
         raise PluginRefusedError(
             f"the plugin {name} is code in {file}, named by a file of another folder than the current one; "
             "if you trust it: --allow-plugins (in Python: allow_plugins=True)"
         )
+
+    def found(self, file: str) -> None:
+        """A module was there already: if it lies where a file that was offered has it, that is where it came from."""
+        folder = Path(file).parent
+        if any(folder in offer.folders for offer in self._offers):
+            self._noted(folder)
+
+    def _noted(self, folder: Path) -> Path:
+        if folder not in self.used and folder.resolve() != Path.cwd().resolve():
+            self.used.append(folder)
+        return folder
 
 
 def _module_file(folder: Path, module: str) -> Path | None:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from fairway.config.config_file import Plugins, PluginSet
 from fairway.config.fields import Problem, alternatives, shown
-from fairway.config.gangs import Gangs
+from fairway.config.gangs import MODE_PLUGINS, Gangs
 from fairway.config.plugin_entry import PluginEntry, PluginNotFoundError, Registry, resolve
 from fairway.plugin.extension_points import EXTENSION_POINTS
 
@@ -70,13 +70,17 @@ PLACEMENT_PLUGINS: Final = {"TopologyPlacementGenerator": 0, "PodGroupPodsCount"
 PLACEMENT_POINTS: Final = frozenset({"placementGenerate", "placementScore"})
 """Where sets of nodes are made and scored, for groups; nobody takes part otherwise."""
 
-GATED: Final = frozenset({*GANG_PLUGINS, *PLACEMENT_PLUGINS})
+COSCHEDULING: Final = MODE_PLUGINS["coscheduling"]
+MODES: Final = {plugin: mode for mode, plugin in MODE_PLUGINS.items()}
+GATED: Final = frozenset({*GANG_PLUGINS, *PLACEMENT_PLUGINS, *MODES})
 
 
 def absence(name: str) -> str | None:
     """Why a plugin that kube-scheduler once had, or has behind a gate, is not here; None for any other name."""
     if name in REMOVED:
         return f"{name} was removed from kube-scheduler"
+    if name in MODES:
+        return f"{name} is not listed here; it comes with fairway.gangs.mode: {MODES[name]}"
     if name in GATED:
         return f"{name} is behind a feature gate that is off in kube-scheduler 1.36"
     return None
@@ -112,7 +116,9 @@ def select_plugins(
 ) -> PluginSelection:
     """Merge and expand; what cannot be done is added to `problems`."""
     gated = group_plugins(gangs)
-    defaults = tuple(Wish(name, weight, path) for name, weight in (DEFAULT_PLUGINS | gated).items())
+    sorted_by = {"PrioritySort"} if COSCHEDULING in gated else set()  # it has an order of its own
+    added = {name: weight for name, weight in (DEFAULT_PLUGINS | gated).items() if name not in sorted_by}
+    defaults = tuple(Wish(name, weight, path) for name, weight in added.items())
     multi = _merge(plugins.multi_point, f"{path}.multiPoint", defaults)
     sets = {point: _merge(getattr(plugins, field), f"{path}.{point}") for point, field in POINTS.items()}
     entries: dict[str, PluginEntry] = {}
@@ -147,6 +153,8 @@ def select_plugins(
 
 def group_plugins(gangs: Gangs | None) -> dict[str, int]:
     """What is added to the default plugins to schedule groups, with weights: `applyFeatureGates` in 1.36."""
+    if gangs is not None and gangs.mode in MODE_PLUGINS:
+        return {MODE_PLUGINS[gangs.mode]: 0}
     if gangs is None or gangs.mode != "kube":
         return {}
     return GANG_PLUGINS | PLACEMENT_PLUGINS if gangs.topology else dict(GANG_PLUGINS)

@@ -70,7 +70,7 @@ class Preemption:
     chosen: Candidate | None = None
     ties: int = 0  # how many candidates were equally good
     nominated_node: str = ""
-    cleared: tuple[Pod, ...] = ()  # less important pods that waited for the chosen node and no longer do
+    cleared: tuple[Pod, ...] = ()  # other pods that waited for a node, such as the chosen one, and no longer do
     clear_nomination: bool = False
     num_potential: int = 0  # on how many nodes removing pods could have helped
     writes: tuple[Write, ...] = ()  # what the post-filters ask the world to write

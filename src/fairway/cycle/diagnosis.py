@@ -30,10 +30,11 @@ class Diagnosis:
         self.restricted_to: frozenset[str] | None = None  # the only nodes looked at, by name
         self.restricted_by: tuple[str, ...] = ()
         self._messages: dict[str, str] = {}  # by what the post-filters said: asked for by every pod that fails so
+        self._given: list[tuple[str, Refusal]] | None = None  # likewise; None: not asked for since the last refusal
 
     def refuse(self, plugin: str, rows: NDArray[np.intp], refusals: Refusal | Sequence[Refusal]) -> None:
         """These rows were refused by that plugin, for one reason or one each."""
-        self._messages.clear()
+        self._changed()
         if isinstance(refusals, Refusal):
             self.which[rows] = self._id_of(plugin, refusals)
         else:
@@ -43,13 +44,17 @@ class Diagnosis:
 
     def accept(self, rows: NDArray[np.intp]) -> None:
         """These rows were not refused."""
-        self._messages.clear()
+        self._changed()
         self.which[rows] = FEASIBLE
 
     def forget(self, rows: NDArray[np.intp]) -> None:
         """These rows count as not looked at."""
-        self._messages.clear()
+        self._changed()
         self.which[rows] = ABSENT
+
+    def _changed(self) -> None:
+        self._messages.clear()
+        self._given = None
 
     def refusal_of(self, row: int) -> tuple[str, Refusal] | None:
         """Who refused this row, and why; None if nobody did."""
@@ -66,8 +71,10 @@ class Diagnosis:
     @property
     def given(self) -> list[tuple[str, Refusal]]:
         """The refusals that stand: a row refused again is left with the last one."""
-        standing = np.bincount(self.which[self.which >= 0], minlength=len(self.refusals))
-        return [self.refusals[number] for number in np.flatnonzero(standing)]
+        if self._given is None:
+            standing = np.bincount(self.which[self.which >= 0], minlength=len(self.refusals))
+            self._given = [self.refusals[number] for number in np.flatnonzero(standing)]
+        return self._given
 
     @property
     def failures(self) -> list[str]:

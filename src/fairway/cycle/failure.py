@@ -112,11 +112,13 @@ class FailedAttempt:
     def post_filter(self) -> Preemption:
         """Ask the post-filters in order until one makes room, or says that nothing can."""
         reasons: list[str] = []
+        cleared: tuple[Pod, ...] = ()
         outcome = Preemption(False, Code.UNSCHEDULABLE, ())
         for plugin in self._profile.post_filters:
             result = plugin.post_filter(self)
             outcome.clear_nomination |= result.clear_nomination
             outcome.writes += result.writes
+            cleared += result.cleared
             if result.refusal is None:
                 outcome.code, reasons = None, []
                 break
@@ -127,4 +129,5 @@ class FailedAttempt:
         outcome.reasons = tuple(reasons)
         if self._evaluation is not None:
             self._evaluation.fill(outcome)
+        outcome.cleared += cleared
         return outcome

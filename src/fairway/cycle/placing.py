@@ -78,11 +78,13 @@ def fail_at(decision: Decision, stop: Stop) -> None:
 def make_room(
     preemption: Preemption | None, *, clear: Callable[[Pod], object], evict: Callable[[Pod], object]
 ) -> Candidate | None:
-    """Carry out what preemption chose: `clear` less important pods' promises of the node, `evict` the victims."""
-    if preemption is None or preemption.chosen is None:
+    """Carry out what preemption chose: `clear` other pods' promises of a node, `evict` the victims."""
+    if preemption is None:
         return None
     for other in preemption.cleared:
         clear(other)
+    if preemption.chosen is None:
+        return None
     for victim in preemption.chosen.victims:
         evict(victim)
     return preemption.chosen

@@ -27,11 +27,17 @@ if TYPE_CHECKING:
     from fairway.cycle.profile import Profile
 
 
-def decide(profile: Profile, pod: Pod, among: NDArray[np.bool_] | None = None, makes_room: bool = True) -> Decision:
+def decide(
+    profile: Profile,
+    pod: Pod,
+    among: NDArray[np.bool_] | None = None,
+    makes_room: bool = True,
+    explains: bool = True,
+) -> Decision:
     """Where should the pod go now?
 
     `among` (num_rows,) are the only rows that are looked at, and that messages count; plugins see all nodes. Without
-    `makes_room` the post-filters are not asked.
+    `makes_room` the post-filters are not asked; without `explains` a pod that fits nowhere is told just that.
     """
     cluster = profile.cluster
     pod_class = profile.classify(pod)
@@ -43,7 +49,7 @@ def decide(profile: Profile, pod: Pod, among: NDArray[np.bool_] | None = None, m
         return failed
     if answers.pre_filter_refusal is not None:
         answers.catch_up()
-        return refuse(profile, pod, answers, {}, among=among, makes_room=makes_room)
+        return refuse(profile, pod, answers, {}, among=among, makes_room=makes_room, explains=explains)
     if pod.status.nominated_node_name and (row := _promised_row(profile, pod, among)) is not None:
         return _decided(profile, pod, pod_class, row, Decision(pod, pod_class, Outcome.SCHEDULED, via="nominated"))
     crowded = nominated_rows(profile, pod)
@@ -64,7 +70,7 @@ def decide(profile: Profile, pod: Pod, among: NDArray[np.bool_] | None = None, m
         mask = verdict.mask
     num_feasible = int(np.count_nonzero(mask))
     if num_feasible == 0:
-        return refuse(profile, pod, answers, refusals, verdict, among, makes_room)
+        return refuse(profile, pod, answers, refusals, verdict, among, makes_room=makes_room, explains=explains)
     return _choose(profile, pod, answers, mask, num_feasible)
 
 
@@ -163,17 +169,19 @@ def _decided(profile: Profile, pod: Pod, pod_class: PodClass, row: int, decision
     return decision
 
 
-def refuse(
+def refuse(  # noqa: PLR0913 - what the filters left behind, and what is to be made of it
     profile: Profile,
     pod: Pod,
     answers: Answers,
     refusals: Refusals,
     verdict: ExtenderVerdict | None = None,
     among: NDArray[np.bool_] | None = None,
+    *,
     makes_room: bool = True,
+    explains: bool = True,
 ) -> Decision:
     """No node fits: find out why, then let the post-filters try to make room."""
-    if not profile.diagnoses:
+    if not (profile.diagnoses and explains):
         return Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, is_diagnosed=False)
     decision = _refuse_anew(profile, pod, answers, refusals, verdict, among, makes_room)
     made_room = decision.preemption is not None and decision.preemption.chosen is not None

@@ -21,7 +21,7 @@ from fairway.cluster.datasets.data_step import DataStep
 from fairway.cluster.pod_class import Extra
 from fairway.config.config_file import Sampling
 from fairway.config.configuration import ProfileConfig
-from fairway.config.gangs import Gangs
+from fairway.config.gangs import MODE_PLUGINS, Gangs
 from fairway.cycle import feasibility, inspection, pod_cycle
 from fairway.cycle.answer_cache import AnswerCache
 from fairway.cycle.answers import Answers
@@ -125,14 +125,37 @@ class Profile:
         for plugin in (*self.plugins, self.queue_sort):
             if plugin.reads & Aspect.TIME:
                 cluster.clock.follow(plugin.time_step)
-        self._caching = caching
+        self._near, self._caching = config.near, caching
         self.diagnoses = diagnoses
         self._answers = AnswerCache(self.plugins)
 
     @property
     def asks_groups(self) -> bool:
-        """Does it depend on a pod's group whether preemption is tried for the pod?"""
-        return self.gangs is not None and bool(self.gangs.topology or self.gangs.workload_preemption)
+        """Does it depend on a pod's group what comes of a failure, such as whether preemption is tried for the pod?"""
+        gangs = self.gangs
+        return gangs is not None and bool(gangs.topology or gangs.workload_preemption or gangs.mode in MODE_PLUGINS)
+
+    def heed_near_jobs(self) -> None:
+        """A job wants to be near another: from now on nodes are scored by that. Until then nobody paid for it."""
+        if self._near is None:
+            return
+        plugin, self._near = guard(self._near.factory(self.cluster, None)), None
+        self.cluster.read_annotations(plugin.annotations)
+        for part in (self.scores, self.pre_scores, self.plugins):
+            part.append(plugin)
+        self.weights[plugin.name] = 1
+        self._by_name[plugin.name] = plugin
+        self._answers = AnswerCache(self.plugins)
+
+    @property
+    def starts_jobs(self) -> bool:
+        """Are pods that belong together queued, tried and started as one?"""
+        return self.gangs is not None and self.gangs.mode == "fairway"
+
+    @property
+    def takes_along(self) -> bool:
+        """Does a pod that is tried take the others of its group along, as in kube-scheduler?"""
+        return self.gangs is not None and self.gangs.mode == "kube"
 
     def plugin(self, name: str) -> Plugin:
         """The plugin of that name; KeyError if the profile does not have it."""
@@ -188,10 +211,12 @@ class Profile:
                 return plugin.name, refusal
         return None
 
-    def decide(self, pod: Pod, among: NDArray[np.bool_] | None = None, makes_room: bool = True) -> Decision:
+    def decide(
+        self, pod: Pod, among: NDArray[np.bool_] | None = None, makes_room: bool = True, explains: bool = True
+    ) -> Decision:
         """Where should the pod go now? Changes nothing; see `pod_cycle`, also for how it can be confined."""
         try:
-            return pod_cycle.decide(self, pod, among, makes_room)
+            return pod_cycle.decide(self, pod, among, makes_room, explains)
         except PluginError as error:
             self._answers.clear()  # whatever was half worked out
             return Decision(pod, self.cluster.classify(pod), Outcome.ERROR, error=str(error))

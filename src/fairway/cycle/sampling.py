@@ -51,7 +51,7 @@ class Sampler:
         self._percentage = percentage
         self._scores = scores
         self._random = generator
-        self._start = 0  # where kube's next scan begins
+        self.start = 0  # where kube's next scan begins
         self._order: NDArray[np.intp] = np.empty(0, np.intp)  # (num_alive,)
         self._twice = self._order  # (2 × num_alive,): a scan from anywhere is one stretch of it
         self._order_version = -1
@@ -95,12 +95,12 @@ class Sampler:
         """The same where only some rows are scanned: the list that the scan goes round is theirs."""
         order = self._scan_order()
         order = order[among[order]]
-        self._start %= len(order)
-        scanned = np.roll(order, -self._start)
+        self.start %= len(order)
+        scanned = np.roll(order, -self.start)
         hits = mask.take(scanned).nonzero()[0]
         if len(hits) <= enough:
             return mask
-        self._start = (self._start + int(hits[enough])) % len(order)
+        self.start = (self.start + int(hits[enough])) % len(order)
         chosen = np.zeros_like(mask)
         chosen[scanned.take(hits[:enough])] = True
         return chosen
@@ -108,15 +108,15 @@ class Sampler:
     def _stretch(self, length: int) -> NDArray[np.intp]:
         """So many rows (but none twice) in the order of the scan, from where the last one ended."""
         order = self._scan_order()
-        self._start %= len(order)
-        return self._twice[self._start : self._start + min(length, len(order))]
+        self.start %= len(order)
+        return self._twice[self.start : self.start + min(length, len(order))]
 
     def _cut(self, mask: NDArray[np.bool_], scanned: NDArray[np.intp], enough: int) -> NDArray[np.bool_] | None:
         """The first feasible rows of a stretch, if there are more than enough; the next scan goes on after them."""
         hits = mask.take(scanned).nonzero()[0]
         if len(hits) <= enough:
             return None
-        self._start = (self._start + int(hits[enough])) % len(self._order)
+        self.start = (self.start + int(hits[enough])) % len(self._order)
         chosen = np.zeros(self._cluster.nodes.num_rows, bool)
         chosen[scanned.take(hits[:enough])] = True
         return chosen

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from fairway.explain.workloads.rolling_plan import RollingPlan
 from fairway.model import (
     ApiObject,
     CronJob,
@@ -59,6 +60,7 @@ class Wanted:
     remark: str = ""  # what a person should know about the number
     part: str = ""  # which of its pods, where there are several kinds: "head"
     marks: Mapping[str, str] = field(default_factory=dict)  # labels by which its pods are known in a cluster
+    rolling: RollingPlan | None = None  # how it replaces them, if it does and is not a kind of Kubernetes' own
     num_there: int = 0  # pods that it has already, and that are not to be placed
 
     @property

@@ -1,19 +1,21 @@
 """All that is known about one pod of a trial.
 
-In: a trial that has placed the pods before this one. Out: what the cycle says about every node, the funnel, the fixes,
-and the verdict; as rows of nodes and as a document for programs. It looks at the cluster first and then
-places the pod. Called by `why`; the words for people are in `explanation_text`.
+In: a trial that has placed the pods before this one, or the profile of a running scheduler. Out: what the cycle says
+about every node, the funnel, the fixes, and the verdict; as rows of nodes and as a document for programs. It looks at
+the cluster first; then the pod is placed (`of_trial`), or only judged (`scheduler_answer`). Called by `why`; the words
+for people are in `explanation_text`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
+from fairway.cluster import Cluster
 from fairway.cycle import Inspection, Profile
+from fairway.cycle.funnel import Step, funnel_document, make_funnel, single_words
 from fairway.explain.controllers import Wanted
 from fairway.explain.fixes import Fix, find_fixes, fix_document
-from fairway.explain.funnel import Step, funnel_document, make_funnel, single_words
-from fairway.explain.trial import Trial
+from fairway.explain.trial import Trial, Verdict
 from fairway.model import Pod
 from fairway.tables import Column
 from fairway.words import plugin_text
@@ -42,22 +44,36 @@ class Amount(NamedTuple):
 class Explanation:
     """One pod at its moment."""
 
-    def __init__(self, trial: Trial, pod: Pod, wanted: Wanted) -> None:
+    def __init__(self, cluster: Cluster, num_nodes: int, pod: Pod, profile: Profile | None) -> None:
+        """Look at the cluster as it is; the verdict and the fixes are for the caller to add."""
         self.pod = pod
-        self.cluster = trial.cluster
-        self.num_nodes = trial.manifests.num_nodes
-        self.inspection = Inspection(pod, self.num_nodes)
+        self.cluster = cluster
+        self.num_nodes = num_nodes
+        self.inspection = Inspection(pod, num_nodes)
         self.funnel: tuple[Step, ...] = ()
         self.amounts: dict[str, list[Amount]] = {}  # by node
         self.details: dict[str, str] = {}  # by node that does not fit: what its plugin has to say about just that one
         self.words: dict[str, dict[str, tuple[str, ...]]] = {}  # what lies behind scores: plugin -> node -> lines
         self.fixes: list[Fix] = []
-        profile = trial.profile_of(pod)
+        self.is_search_cut = False  # there was no time to try everything
+        self.verdict: Verdict
         if profile is not None:
             self._look(profile)
-        self.verdict = trial.place(pod, wanted)
-        if profile is not None and self.verdict.result == "unschedulable" and not self.verdict.victims:
-            self.fixes = find_fixes(trial, profile, pod, wanted, self.inspection)
+
+    @classmethod
+    def of_trial(cls, trial: Trial, pod: Pod, wanted: Wanted) -> Self:
+        """One pod of a trial, which is placed."""
+        profile = trial.profile_of(pod)
+        about = cls(trial.cluster, trial.manifests.num_nodes, pod, profile)
+        about.verdict = trial.place(pod, wanted)
+        if profile is not None and about.wants_fixes:
+            about.fixes = find_fixes(trial, profile, pod, wanted, about.inspection)
+        return about
+
+    @property
+    def wants_fixes(self) -> bool:
+        """Does it fit nowhere, and nobody could make room?"""
+        return self.verdict.result == "unschedulable" and not self.verdict.victims
 
     def _look(self, profile: Profile) -> None:
         self.inspection = profile.inspect(self.pod)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from fairway.cycle import Decision
+from fairway.cycle.funnel import funnel_lines
 from fairway.explain.explanation import Explanation
 from fairway.explain.fixes import fix_line
-from fairway.explain.funnel import funnel_lines
 from fairway.tables import Column, plain_table
 from fairway.words import amount_text, amount_texts, nodes_text, plugin_text
 
@@ -19,6 +19,8 @@ __all__ = ["answer_lines", "node_lines"]
 
 SHOWN = 5
 """So many nodes are shown unless all are asked for."""
+
+CUT = "(the scheduler had no time to try everything; fairway why --live does)"
 
 
 def answer_lines(about: Explanation, all_nodes: bool) -> list[str]:
@@ -147,10 +149,13 @@ def _candidate_lines(about: Explanation, all_nodes: bool) -> list[str]:
 
 
 def _fix_lines(about: Explanation) -> list[str]:
+    cut = [f"       {CUT}"] if about.is_search_cut else []
+    if not about.fixes and cut:
+        return ["  fix  none found so far", *cut]
     if not about.fixes:
         return ["  fix  none found: neither giving up one or two of its demands nor more nodes would let it fit now"]
     first, *others = map(fix_line, about.fixes)
-    return [f"  fix  {first}", *(f"       {line}" for line in others)]
+    return [f"  fix  {first}", *(f"       {line}" for line in others), *cut]
 
 
 def _comparison_lines(about: Explanation, node: str) -> list[str]:

@@ -2,12 +2,13 @@
 
 In: a trial at the moment when the pod fits nowhere. Out: `Fix`es, each with the nodes that would fit now. Every one
 was found by running the cycle again on the relaxed pod; nothing is proposed unseen. One change at a time first; only
-when no single one helps, two together; and so many more nodes of a kind that is there. Called by `why`.
+when no single one helps, two together; and so many more nodes of a kind that is there. Called by `why`, and by a
+running scheduler that is asked (`scheduler_answer`), which goes on with its pods between two steps of the search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -15,14 +16,14 @@ import msgspec
 
 from fairway.cycle import Inspection, Profile
 from fairway.explain.controllers import Wanted
-from fairway.explain.more_nodes import MoreNodes, more_nodes
+from fairway.explain.more_nodes import MoreNodes, Steps, more_nodes_steps, run_through
 from fairway.explain.relaxations import relaxations
 from fairway.explain.trial import Trial
 from fairway.model import PersistentVolumeClaim, Pod, PodSpec, PriorityClass
 from fairway.plugin import Relaxation
 from fairway.words import nodes_text
 
-__all__ = ["Fix", "find_fixes", "fix_document", "fix_line"]
+__all__ = ["Fix", "find_fixes", "fix_document", "fix_line", "fix_steps"]
 
 MAX_RUNS: Final = 400
 """So many times the cycle is run again before the search for pairs ends."""
@@ -39,19 +40,43 @@ class Fix(NamedTuple):
 
 def find_fixes(trial: Trial, profile: Profile, pod: Pod, wanted: Wanted, inspection: Inspection) -> list[Fix]:
     """The fixes, those with the most nodes first."""
-    tried = [(relaxed, profile.inspect(relaxed.pod)) for relaxed in _relaxed(profile, pod, inspection)]
-    fixes = [Fix((relaxed.words,), tuple(then.feasible)) for relaxed, then in tried if then.feasible]
+
+    def with_siblings(relaxed: Relaxation) -> Fix | None:
+        nodes = _nodes_with_siblings(trial, pod, wanted, relaxed.pod.spec) if wanted.num_pods > 1 else []
+        return Fix((f"{relaxed.words}, in all of {wanted.title}",), tuple(nodes)) if nodes else None
+
+    return run_through(fix_steps(profile, pod, inspection, with_siblings))
+
+
+def fix_steps(
+    profile: Profile,
+    pod: Pod,
+    inspection: Inspection,
+    with_siblings: Callable[[Relaxation], Fix | None] = lambda relaxed: None,
+    classes: Iterable[PriorityClass] | None = None,
+) -> Steps[list[Fix]]:
+    """The search in steps; the cluster may change between two of them. `classes`: None for the cluster's own."""
+    tried: list[tuple[Relaxation, Inspection]] = []
+    for relaxed in list(_relaxed(profile, pod, inspection)):
+        if (yield) is False:
+            return _single(tried)
+        tried.append((relaxed, profile.inspect(relaxed.pod)))
+    fixes = _single(tried)
     for relaxed, then in tried:
-        if relaxed.binds_siblings and not then.feasible and wanted.num_pods > 1:
-            nodes = _nodes_with_siblings(trial, pod, wanted, relaxed.pod.spec)
-            if nodes:
-                fixes.append(Fix((f"{relaxed.words}, in all of {wanted.title}",), tuple(nodes)))
+        if relaxed.binds_siblings and not then.feasible and (fix := with_siblings(relaxed)) is not None:
+            fixes.append(fix)
     if not fixes:
-        fixes = list(_pairs(profile, tried))
-    fixes += _priorities(profile, pod)
-    if (joins := more_nodes(profile, pod)) is not None:
+        fixes = yield from _pair_steps(profile, [relaxed for relaxed, _ in tried])
+    known = profile.cluster.workloads.priority_classes.values() if classes is None else classes
+    fixes += yield from _priority_steps(profile, pod, known)
+    if (joins := (yield from more_nodes_steps(profile, pod))) is not None:
         fixes.append(Fix((f"{nodes_text(joins.number)} more like {joins.like}",), (), joins=joins))
     return sorted(fixes, key=lambda fix: (bool(fix.evicts), fix.joins is not None, -len(fix.nodes), fix.words))
+
+
+def _single(tried: Sequence[tuple[Relaxation, Inspection]]) -> list[Fix]:
+    """The changes that help, each by itself."""
+    return [Fix((relaxed.words,), tuple(then.feasible)) for relaxed, then in tried if then.feasible]
 
 
 def fix_line(fix: Fix) -> str:
@@ -77,12 +102,14 @@ def _relaxed(profile: Profile, pod: Pod, inspection: Inspection) -> Iterator[Rel
         yield from relaxations(profile, pod, inspection.diagnosis)
 
 
-def _pairs(profile: Profile, tried: list[tuple[Relaxation, Inspection]]) -> Iterator[Fix]:
+def _pair_steps(profile: Profile, tried: Sequence[Relaxation]) -> Steps[list[Fix]]:
     """Relax what still refuses nodes after one relaxation, too."""
+    fixes: list[Fix] = []
     runs = 0
     seen: set[frozenset[str]] = set()
-    for first, then in tried:
-        for second in _relaxed(profile, first.pod, then):
+    for first in tried:
+        # Looked at anew: the rows of the first look may be other nodes by now.
+        for second in list(_relaxed(profile, first.pod, profile.inspect(first.pod))):
             words = frozenset((first.words, second.words))
             if words in seen or len(words) == 1 or runs == MAX_RUNS:
                 continue
@@ -90,7 +117,10 @@ def _pairs(profile: Profile, tried: list[tuple[Relaxation, Inspection]]) -> Iter
             runs += 1
             feasible = profile.inspect(second.pod).feasible
             if feasible:
-                yield Fix((first.words, second.words), tuple(feasible))
+                fixes.append(Fix((first.words, second.words), tuple(feasible)))
+            if (yield) is False:
+                return fixes
+    return fixes
 
 
 def _nodes_with_siblings(trial: Trial, pod: Pod, wanted: Wanted, spec: PodSpec) -> list[str]:
@@ -110,19 +140,17 @@ def _nodes_with_siblings(trial: Trial, pod: Pod, wanted: Wanted, spec: PodSpec) 
     return []
 
 
-def _priorities(profile: Profile, pod: Pod) -> Iterator[Fix]:
-    """A more important class of the cluster's own, if that would make room: the least important one that does.
+def _priority_steps(profile: Profile, pod: Pod, known: Iterable[PriorityClass]) -> Steps[list[Fix]]:
+    """A more important class of those, if that would make room: the least important one that does.
 
     Who would have to evict its own siblings is not helped.
     """
     own = pod.metadata.controller
-    classes: list[PriorityClass] = sorted(
-        profile.cluster.workloads.priority_classes.values(),
-        key=lambda priority_class: (priority_class.value, priority_class.metadata.name),
-    )
-    for priority_class in classes:
+    for priority_class in sorted(known, key=lambda one: (one.value, one.metadata.name)):
         if priority_class.value <= pod.priority or priority_class.preemption_policy == "Never":
             continue
+        if (yield) is False:
+            return []
         name = priority_class.metadata.name
         spec = msgspec.structs.replace(
             pod.spec, priority=priority_class.value, priority_class_name=name, preemption_policy="PreemptLowerPriority"
@@ -133,5 +161,5 @@ def _priorities(profile: Profile, pod: Pod) -> Iterator[Fix]:
         victims = preemption.chosen.victims
         if own is None or all(victim.metadata.controller != own for victim in victims):
             node = profile.cluster.nodes.names[preemption.chosen.row]
-            yield Fix((f"priorityClassName: {name}",), (node,), tuple(victim.key for victim in victims))
-            return
+            return [Fix((f"priorityClassName: {name}",), (node,), tuple(victim.key for victim in victims))]
+    return []

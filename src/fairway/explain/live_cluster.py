@@ -14,15 +14,17 @@ from dataclasses import replace
 import msgspec
 
 from fairway.config import Configuration, default_configuration
+from fairway.config.gangs import Gangs
 from fairway.exit_codes import USAGE
 from fairway.explain.controllers import Wanted
+from fairway.explain.jobs.waiting_jobs import job_names
 from fairway.explain.manifests import Manifests
 from fairway.explain.run_status import NOT_TRIED, NodeLoad, Status, WaitingPods, load_sums
 from fairway.explain.trial import Trial, read_configuration
 from fairway.live.api.clock import SystemClock
 from fairway.live.api.connection import Connection
 from fairway.live.watches.cluster_watch import read_objects
-from fairway.live.watches.optional_kinds import OPTIONAL, optional_kinds
+from fairway.live.watches.optional_kinds import GROUPED, OPTIONAL, optional_kinds
 from fairway.live.watches.watched_kinds import WATCHED, WatchedKind
 from fairway.model import Loaded, Node, Pod, PriorityClass, Source, UserError, pod_requests
 from fairway.plugins.registry import REGISTRY
@@ -44,9 +46,10 @@ async def live_objects(
 ) -> list[Loaded]:
     """Everything a decision may depend on, as it is now; raises `LiveProblem`s. `warn`: as `Credentials` takes it.
 
-    Of kinds that a cluster may lack those are read that plugins of this configuration read, or else every kind.
+    Of kinds that a cluster may lack those are read that plugins of this configuration read; without one, those that say
+    which pods belong together, where we may; or else every kind.
     """
-    optional = OPTIONAL if every_kind else () if config is None else optional_kinds(read_configuration(config))
+    optional = OPTIONAL if every_kind else GROUPED if config is None else optional_kinds(read_configuration(config))
     clock = SystemClock()
     connection = await Connection.open(kubeconfig, context, user_agent_suffix="command", clock=clock, warn=warn)
     try:
@@ -83,8 +86,11 @@ def pod_trial(
 
 
 def _defaults(scheduler: str) -> Configuration:
-    """kube-scheduler's defaults under the name of the scheduler that a pod asks for: how it is set up is not known."""
-    configuration = default_configuration(REGISTRY)
+    """kube-scheduler's defaults under the name of the scheduler that a pod asks for: how it is set up is not known.
+
+    Where a pod belongs to a job, that is looked at as mode `fairway` does; a pod that belongs to none is as before.
+    """
+    configuration = default_configuration(REGISTRY, Gangs(mode="fairway"))
     (profile,) = configuration.profiles
     return replace(configuration, profiles=(replace(profile, scheduler_name=scheduler),))
 
@@ -150,12 +156,14 @@ def _node_load(node: Node, used: dict[str, int], resources: Sequence[str]) -> No
 
 def _waiting(pods: Sequence[Pod], now: float) -> tuple[WaitingPods, ...]:
     """Pods by the reason that refused most nodes, as their condition tells it; the most frequent first."""
-    groups: dict[str, list[tuple[float, str]]] = {}
+    jobs = job_names(pods)
+    groups: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for pod in pods:
         created = pod.metadata.creation_timestamp
         waits = now - created.timestamp() if created is not None else 0.0
-        groups.setdefault(_reason(pod), []).append((waits, pod.key))
-    found = [WaitingPods(reason, len(some), *max(some)) for reason, some in groups.items()]
+        job = jobs.get(pod.metadata.uid or pod.key, "")
+        groups.setdefault((job, f"job {job}: {_reason(pod)}" if job else _reason(pod)), []).append((waits, pod.key))
+    found = [WaitingPods(reason, len(some), *max(some), job) for (job, reason), some in groups.items()]
     return tuple(sorted(found, key=lambda one: (-one.num_pods, one.reason)))
 
 

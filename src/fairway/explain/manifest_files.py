@@ -21,6 +21,7 @@ from fairway.explain.workloads.expansion import expand
 from fairway.explain.workloads.inputs import Inputs, read_inputs
 from fairway.explain.workloads.kind_table import open_table
 from fairway.explain.workloads.standing import StandingObjects
+from fairway.explain.workloads.unread_changes import UnreadChanges, WrittenForms
 from fairway.model import (
     ApiObject,
     CronJob,
@@ -28,6 +29,7 @@ from fairway.model import (
     DecodeError,
     Deployment,
     Job,
+    LabelSelector,
     Loaded,
     Node,
     Pod,
@@ -46,6 +48,7 @@ from fairway.model import (
 from fairway.model.controllers import Controller
 from fairway.trace.manifest_objects import read_objects
 from fairway.trace.problems import Problems
+from fairway.trace.written_objects import WrittenObjects
 from fairway.words import pods_text
 
 __all__ = ["DUMP", "load_manifests"]
@@ -62,39 +65,37 @@ DUMP = f"kubectl get {DUMPED} -A -o yaml > cluster.yaml"
 """Everything that a decision may depend on."""
 
 
-def load_manifests(inputs: Inputs, cluster_files: Sequence[str], there: Sequence[Loaded] = ()) -> Manifests:
-    """Read everything; see the module. What is `there` belongs to the cluster as the files of `cluster_files` do."""
+def load_manifests(
+    inputs: Inputs,
+    cluster_files: Sequence[str],
+    there: Sequence[Loaded] = (),
+    forms: WrittenForms | None = None,
+) -> Manifests:
+    """Read everything; see the module. What is `there` belongs to the cluster as the files of `cluster_files` do.
+
+    `forms` has what is there with all fields, if anybody has.
+    """
     if [*inputs.files, *cluster_files].count("-") > 1:
         raise UserError("standard input can be read only once", "give - once, and files for the rest", USAGE)
     passed_over: list[Skipped] = []
     others: list[Skipped] = []
     notes: list[str] = []
-    cluster, _ = read_objects(cluster_files, Problems(strict=True), may_be_empty=True, others_kept=passed_over)
+    in_files, in_inputs = WrittenObjects(), WrittenObjects()
+    cluster, _ = read_objects(
+        cluster_files, Problems(strict=True), may_be_empty=True, others_kept=passed_over, written=in_files
+    )
     found = [*there, *cluster]
-    read = list(read_inputs(inputs, others, notes))
+    read = list(read_inputs(inputs, others, notes, in_inputs))
     table = open_table(inputs.kind_files, [*passed_over, *others])
     in_cluster, expansion = expand(passed_over, table, is_cluster=True), expand(others, table, passed_over)
     found += in_cluster.loaded
     if old := in_cluster.old + expansion.old:
         parts = ", ".join(f"{number} {title}" for title, number in sorted(old.items()))
         notes.append(f"of an API version that is gone, read as the present one: {parts}")
-    asked: list[Asked] = []
-    kept: list[Loaded] = []
-    finished: list[str] = []
-    for thing, source in _named([*read, *expansion.loaded]):
-        if isinstance(thing, Pod):
-            if thing.is_finished:
-                finished.append(object_name(thing))
-            elif thing.spec.node_name:
-                kept.append(Loaded(thing, source))
-            else:
-                asked.append((thing, source))
-        elif isinstance(thing, OWN_KINDS | ReplicaSet | StatefulSet | ReplicationController):
-            asked.append((thing, source))
-        if not isinstance(thing, OWN_KINDS | Pod):
-            kept.append(Loaded(thing, source))
-    standing = StandingObjects([one.object for one in found], is_rollout=inputs.rollout)
-    asked = standing.without_pods_there(asked, notes)
+    asked, kept, finished = _sort(_named([*read, *expansion.loaded]))
+    unread = UnreadChanges(in_inputs, in_files if forms is None else forms)
+    standing = StandingObjects([one.object for one in found], notes, unread, is_rollout=inputs.rollout)
+    asked = standing.without_pods_there(asked)
     # What a running cluster's controllers make is there already; of what is asked for anew, the new form counts.
     given = [one for one in found if not isinstance(one.object, OWN_KINDS) and not _is_asked(one.object, asked)]
     objects = _once([*given, *kept], asked)
@@ -123,6 +124,26 @@ def load_manifests(inputs: Inputs, cluster_files: Sequence[str], there: Sequence
         rollouts=standing.rollouts,
         claim_binder=inputs.claim_binder,
     )
+
+
+def _sort(found: Iterable[Found]) -> tuple[list[Asked], list[Loaded], list[str]]:
+    """What wants pods, what the cluster is to have, and the names of pods that are over."""
+    asked: list[Asked] = []
+    kept: list[Loaded] = []
+    finished: list[str] = []
+    for thing, source in found:
+        if isinstance(thing, Pod):
+            if thing.is_finished:
+                finished.append(object_name(thing))
+            elif thing.spec.node_name:
+                kept.append(Loaded(thing, source))
+            else:
+                asked.append((thing, source))
+        elif isinstance(thing, OWN_KINDS | ReplicaSet | StatefulSet | ReplicationController):
+            asked.append((thing, source))
+        if not isinstance(thing, OWN_KINDS | Pod):
+            kept.append(Loaded(thing, source))
+    return asked, kept, finished
 
 
 def _is_asked(thing: ApiObject, asked: Sequence[Asked]) -> bool:
@@ -193,6 +214,8 @@ def _checked(thing: Pod | Controller, source: Source, nodes: Sequence[Node]) -> 
             raise DecodeError(str(error), source=source, subject=wanted.title, field="spec.selector") from error
         if not matches:
             problem = f"does not match the labels of its own pods, {labels or 'none'}"
+            if thing.spec.selector in (None, LabelSelector()):
+                problem = "must not be empty; a patch for kustomize is given with its folder: -k DIR"
             raise DecodeError(problem, source=source, subject=wanted.title, field="spec.selector")
     return wanted
 
@@ -233,8 +256,8 @@ def _notes(
     objects: Sequence[Loaded], made: Sequence[Wanted], nodes: Sequence[Node], skipped: Counter[str]
 ) -> Iterator[str]:
     if made:
-        parts = (f"{one.num_pods} of {one.title}" + (f" ({one.remark})" if one.remark else "") for one in made)
-        yield f"made {pods_text(sum(one.num_pods for one in made))}: {', '.join(parts)}"
+        parts = [f"{one.num_pods} of {one.title}" + (f" ({one.remark})" if one.remark else "") for one in made]
+        yield f"made {pods_text(sum(one.num_pods for one in made))}: {_few(parts)}"
     names = {node.metadata.name for node in nodes}
     pods = [one.object for one in objects if isinstance(one.object, Pod) and not one.object.is_finished]
     pending = sum(not pod.spec.node_name for pod in pods)

@@ -36,6 +36,7 @@ from fairway.model.validate import validate_objects
 
 if TYPE_CHECKING:
     from fairway.explain.workloads.rollout import Rollout
+    from fairway.explain.workloads.staged_rollout import StagedRollout
 
 __all__ = ["Manifests"]
 
@@ -52,7 +53,7 @@ class Manifests:
         notes: Sequence[str],
         *,
         not_counted: Sequence[NotCounted] = (),
-        rollouts: Sequence[Rollout] = (),
+        rollouts: Sequence[Rollout | StagedRollout] = (),
         claim_binder: BinderFactory | None = None,
     ) -> None:
         self.wanted = list(wanted)

@@ -3,7 +3,7 @@
 In: a trial at the moment when the pod fits nowhere. Out: a number of new, empty nodes and the node that they are like:
 the smallest number that helps, and of the kinds of nodes of which so many help the cheapest (`fairway.dev/price`), or
 the one with the least CPU. Tried for real: the nodes join the trial's cluster, all plugins are asked, and the nodes
-leave again. Called by `fixes`.
+leave again. Called by `fixes`; in steps (`Steps`), so that a running scheduler can do something else in between.
 
 A new node is as the old one was when it came: not cordoned, without the taints that say that something is wrong.
 """
@@ -11,8 +11,8 @@ A new node is as the old one was when it came: not cordoned, without the taints 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Generator, Iterator
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,7 +21,11 @@ from fairway.cycle import Profile
 from fairway.model import Node, Pod
 from fairway.model.node_price import price_of
 
-__all__ = ["MoreNodes", "more_nodes"]
+__all__ = ["MoreNodes", "Steps", "like_node", "more_nodes", "more_nodes_steps", "node_kinds", "run_through"]
+
+T = TypeVar("T")
+Steps: TypeAlias = Generator[None, bool | None, T]
+"""A search that gives way now and then; who sends False in has no more time, and is told what was found so far."""
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 TROUBLE: Final = "node.kubernetes.io/"
@@ -41,11 +45,30 @@ class MoreNodes(NamedTuple):
     like: str
 
 
+def run_through(steps: Steps[T]) -> T:
+    """What a search finds that may take as long as it takes."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: T = end.value
+            return found
+
+
 def more_nodes(profile: Profile, pod: Pod) -> MoreNodes | None:
     """The fewest that help; None if none do."""
+    return run_through(more_nodes_steps(profile, pod))
+
+
+def more_nodes_steps(profile: Profile, pod: Pod) -> Steps[MoreNodes | None]:
+    """The same, one kind of nodes a step."""
     best: tuple[tuple[float, ...], MoreNodes] | None = None
     most = MOST
-    for node in _kinds(profile):
+    for node in list(node_kinds(profile)):
+        if (yield) is False:
+            break
+        if node.name not in profile.cluster.nodes.row_of:
+            continue  # it has left since
         number = _number_needed(profile, pod, node, most)
         if number is None:
             continue
@@ -57,7 +80,7 @@ def more_nodes(profile: Profile, pod: Pod) -> MoreNodes | None:
     return None if best is None else best[1]
 
 
-def _kinds(profile: Profile) -> Iterator[Node]:
+def node_kinds(profile: Profile) -> Iterator[Node]:
     """One node of each kind, those first of which there are most; then in the order of names."""
     kinds: dict[bytes, list[Node]] = {}
     for name in sorted(profile.cluster.nodes.row_of, key=str.encode):
@@ -80,7 +103,7 @@ def _number_needed(profile: Profile, pod: Pod, node: Node, most: int) -> int | N
     joined: list[Node] = []
     try:
         for number in range(1, most + 1):
-            joined.append(_new(node, _free_name(f"{node.name}-more-{number}", profile)))
+            joined.append(like_node(profile, node, number))
             cluster.apply(Event(Verb.ADDED, joined[-1]))
             if profile.inspect(pod).feasible:
                 return number
@@ -88,6 +111,11 @@ def _number_needed(profile: Profile, pod: Pod, node: Node, most: int) -> int | N
         for one in joined:
             cluster.apply(Event(Verb.DELETED, one))
     return None
+
+
+def like_node(profile: Profile, node: Node, number: int) -> Node:
+    """A new node like that one, under a name that is free."""
+    return _new(node, _free_name(f"{node.name}-more-{number}", profile))
 
 
 def _new(node: Node, name: str) -> Node:

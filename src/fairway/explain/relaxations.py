@@ -13,7 +13,7 @@ import numpy as np
 
 from fairway.cluster import Nodes
 from fairway.cycle import Diagnosis, Profile
-from fairway.explain.funnel import refused_rows
+from fairway.cycle.funnel import refused_rows
 from fairway.model import Pod
 from fairway.plugin import Refused, Relaxation
 

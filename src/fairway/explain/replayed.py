@@ -14,7 +14,7 @@ from fairway.cycle.decision import Stop
 from fairway.cycle.placing import settle
 from fairway.words import time_text
 
-__all__ = ["Replayed", "Result", "compare_decision", "recorded_words"]
+__all__ = ["Replayed", "Result", "compare_decision", "decision_words", "recorded_words"]
 
 Result = Literal["same", "lot", "sample", "error", "unlike"]
 """`lot`: another of several equally good nodes; `sample`: another node that fits, where only some were looked at;

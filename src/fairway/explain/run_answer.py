@@ -14,6 +14,9 @@ from typing import Any
 from fairway.exit_codes import USAGE
 from fairway.explain.explanation import COLUMNS, Explanation
 from fairway.explain.explanation_text import answer_lines, node_lines
+from fairway.explain.jobs.job_answer import explain_run_job
+from fairway.explain.jobs.job_explanation import JobExplanation
+from fairway.explain.jobs.job_text import headline
 from fairway.explain.run_moment import Moment
 from fairway.explain.run_story import Story, story_document, story_lines
 from fairway.explain.run_time import check_time, run_notes
@@ -41,6 +44,7 @@ class RunAnswer:
         self.node = node
         self.all_nodes = all_nodes
         self.notes: list[str] = []  # about the run
+        self.job: JobExplanation | None = None  # that the pod belongs to, where its scheduler treats it as one
 
     @property
     def pod(self) -> str:
@@ -59,8 +63,8 @@ class RunAnswer:
 
     @property
     def fits(self) -> bool:
-        """Does the pod get a node at this moment?"""
-        return self.explanation.verdict.is_placed
+        """Does the pod get a node at this moment? One that belongs to a job only with the others."""
+        return self.explanation.verdict.is_placed and (self.job is None or self.job.is_placed)
 
     def rows(self) -> list[dict[str, Any]]:
         """Every node, or the one that was asked about: does it fit, who refuses it and why, what it scores."""
@@ -69,7 +73,8 @@ class RunAnswer:
     def document(self) -> dict[str, Any]:
         """Everything, in plain values: what `-o json` prints."""
         about = {"run": self.path, "story": story_document(self.story), "atSeconds": self.at, "attempt": self.attempt}
-        return about | self.explanation.document(self.rows())
+        job = {} if self.job is None else {"job": self.job.document()}
+        return about | self.explanation.document(self.rows()) | job
 
     def lines(self) -> list[str]:
         """The text."""
@@ -77,7 +82,10 @@ class RunAnswer:
         title = f"{when}:" if self.attempt is None else f"{when}, attempt {self.attempt}:"
         if self.node is not None:
             return [title, *node_lines(self.explanation, self.node)]
-        return [*story_lines(self.story), "", title, *answer_lines(self.explanation, self.all_nodes)]
+        opening = [] if self.job is None else [headline(self.job), ""]
+        if self.job is not None and self.job.state != "started":
+            title += " by itself, without the other members,"
+        return [*opening, *story_lines(self.story), "", title, *answer_lines(self.explanation, self.all_nodes)]
 
     def __str__(self) -> str:
         lines = self.lines()
@@ -115,9 +123,18 @@ def answer(
         there = sorted(trial.cluster.nodes.row_of)
         what = f"there is no node {node} at {time_text(moment.at)}"
         raise UserError(what, f"there are: {_few(there)}", USAGE)
-    made = RunAnswer(str(run.path), story, moment, Explanation(trial, found, wanted), node, all_nodes)
+    made = RunAnswer(str(run.path), story, moment, Explanation.of_trial(trial, found, wanted), node, all_nodes)
     made.notes = [*run_notes(run), *trial.notes]
+    made.job = _job(run, row, moment)
     return made
+
+
+def _job(run: Run, row: dict[str, Any], moment: Moment) -> JobExplanation | None:
+    """The pod's job, as it was at that moment."""
+    if row.get("job_id") is None:
+        return None
+    (job,) = run.jobs.where("job_id = ?", row["job_id"])
+    return explain_run_job(run, job, moment)
 
 
 def _find(run: Run, name: str, at: float | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import msgspec
 
 from fairway.model import ApiObject, CronJob, DaemonSet, Deployment, Job, Pod
 from fairway.model.disruption import PREEMPTED
+from fairway.model.group import START_TOGETHER
 from fairway.model.meta import EPOCH
 from fairway.record import Run
 from fairway.record.schedulers import RecordedScheduler
@@ -24,7 +25,7 @@ from fairway.record.snapshot import nodes_at, objects_at, pods_at
 __all__ = ["Moment", "objects_seen"]
 
 MAKERS = Deployment | DaemonSet | Job | CronJob
-"""They matter to no decision: what they make is there."""
+"""They matter to no decision, as what they make is there; but for Jobs whose pods start together."""
 
 ROUNDING = 1e-7
 """Seconds: more than sums of times are off by, less than lies between any two things that happen."""
@@ -51,7 +52,7 @@ def objects_seen(run: Run, moment: Moment, scheduler: RecordedScheduler | None =
     if moment.decision is not None and scheduler is not None and scheduler.view_delay > 0:
         seen = max(seen - scheduler.view_delay + ROUNDING, 0.0)  # it hears of a thing exactly so late
     objects: list[ApiObject] = [*nodes_at(run, seen)]
-    objects += [thing for thing in objects_at(run, seen) if not isinstance(thing, MAKERS)]
+    objects += [thing for thing in objects_at(run, seen) if not isinstance(thing, MAKERS) or _starts_together(thing)]
     pods = {pod.metadata.uid: pod for pod in pods_at(run, seen)}
     if moment.decision is not None:
         _unbind_later(run, moment, pods)
@@ -61,6 +62,14 @@ def objects_seen(run: Run, moment: Moment, scheduler: RecordedScheduler | None =
     _nominate(run, moment, pods)
     _terminate(run, moment, pods)
     return [*objects, *pods.values()]
+
+
+def _starts_together(thing: ApiObject) -> bool:
+    """A Job that says how many pods start together: its pods do not."""
+    if not isinstance(thing, Job):
+        return False
+    said = (thing.metadata.annotations, thing.spec.template.metadata.annotations)
+    return any(annotations.get(START_TOGETHER) == "true" for annotations in said)
 
 
 def _unbind_later(run: Run, moment: Moment, pods: dict[str, Pod]) -> None:

@@ -11,9 +11,10 @@ Called by `sim --replay` and the library.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import groupby
 from typing import Any, Final
 
 import msgspec
@@ -22,11 +23,13 @@ from fairway.cluster import Event, Verb
 from fairway.cycle import Decision, Outcome, Profile
 from fairway.cycle.decision import Stop
 from fairway.cycle.placing import settle
+from fairway.explain.jobs.job_replay import group_of, repeat_attempt, waiting_members
 from fairway.explain.replayed import Replayed, Result, compare_decision, recorded_words
 from fairway.explain.run_schedulers import RunScheduler, plugin_notes, run_schedulers
 from fairway.explain.run_time import run_notes
 from fairway.explain.run_walk import RunWalk
 from fairway.model import Pod, UserError
+from fairway.model.group import GroupSpec
 from fairway.record import Run
 from fairway.record.schema import SCHEMA_VERSION
 from fairway.words import count_text
@@ -71,7 +74,7 @@ class Replay:
         words = {
             "lot": "by lot: another of several equally good nodes",
             "sample": "by lot: another of the nodes that were looked at",
-            "error": "not made again: they ended in an error",
+            "error": "not made again: they ended in an error, or are of jobs that start with others",
         }
         lines += [f"  {count_text(counts[result])} {text}" for result, text in words.items() if counts[result]]  # type: ignore[index]
         lines += [f"  {one.sentence()}" for one in self.unlike[:SHOWN]]
@@ -141,6 +144,10 @@ class _Repetition:
         }
         self._failures: list[tuple[float, str]] = []  # bindings that will fail: when, and of which pod
         self._assumed: dict[str, tuple[Profile, Decision]] = {}
+        self._jobs = {row["job_id"]: row for row in run.jobs.rows()}
+        self._job_decisions = {row["job_decision_id"]: row for row in run.job_decisions.rows()}
+        self._numbers = {row["uid"]: number for number, row in self._walk.pods.items()}
+        self._first_tried: dict[str, float] = {}  # by uid of a member: when
 
     def attempts(self) -> Iterator[Replayed]:
         """All of its attempts, in their order."""
@@ -148,11 +155,16 @@ class _Repetition:
         marks = ", ".join("?" * len(names))
         rows = list(self._run.decisions.where(f"scheduler IN ({marks}) AND pod_id IS NOT NULL", *names).rows())
         failures = self._failed_bindings(rows)
-        for row in rows:
-            self._take_back(row["time_seconds"])
-            self._walk.hear(row["time_seconds"], row["decision_id"])
-            self._walk.cluster.clock.advance(self._run.began + row["time_seconds"])
-            yield self._attempt(row, failures.get(row["decision_id"]))
+        for _, part in groupby(rows, key=_attempt_key):
+            together = list(part)
+            first = together[0]
+            self._take_back(first["time_seconds"])
+            self._walk.hear(first["time_seconds"], first["decision_id"])
+            self._walk.cluster.clock.advance(self._run.began + first["time_seconds"])
+            if first.get("job_decision_id") is None:
+                yield self._attempt(first, failures.get(first["decision_id"]))
+            else:
+                yield from self._job_attempt(together, failures)
 
     def _attempt(self, row: dict[str, Any], fails_at: float | None) -> Replayed:
         pod = self._walk.pod(row["pod_id"], row["time_seconds"])
@@ -175,6 +187,55 @@ class _Repetition:
             if already is not None:
                 self._walk.cluster.apply(Event(Verb.MODIFIED, already.pod))
         return replayed
+
+    def _job_attempt(self, rows: list[dict[str, Any]], failures: dict[int, float]) -> Iterator[Replayed]:
+        """An attempt for a whole job."""
+        about = self._job_decisions[rows[0]["job_decision_id"]]
+        time, pods = about["time_seconds"], self._walk.pods
+        for row in rows:
+            row["uid"] = pods[row["pod_id"]]["uid"]
+        group = group_of(self._walk.cluster, self._jobs[about["job_id"]]) if about["job_id"] is not None else None
+        profile = self._profiles.get(pods[rows[0]["pod_id"]]["scheduler"])
+        spec = None if group is None else self._walk.cluster.groups.spec_of(group)
+        is_alone = isinstance(spec, GroupSpec) and not spec.together
+        if about["outcome"] == "error" or group is None or profile is None or not is_alone:
+            yield from (Replayed(row, "error") for row in rows)
+            return
+        uids = waiting_members(group, rows, self._first_tried)
+        for uid in uids:
+            self._first_tried.setdefault(uid, time)
+        nominations = self._walk.cluster.nominations
+        members = [_waiting(self._walk.pod(self._numbers[uid], time), nominations.node_of(uid) or "") for uid in uids]
+        already = self._take_away(members)
+        attempt = repeat_attempt(about, rows, profile, group, members)
+        yield from attempt.replayed
+        made = {member.pod.metadata.uid: member for member in attempt.decision.members}
+        for row in rows if about["outcome"] == "scheduled" else ():
+            if row["node"] and row["uid"] in made:
+                self._place(row["node"], profile, made[row["uid"]], failures.get(row["decision_id"]))
+        if about["outcome"] != "scheduled":
+            self._promise(attempt.decision.members)
+            for pod in already:
+                self._walk.cluster.apply(Event(Verb.MODIFIED, pod))
+
+    def _take_away(self, members: Sequence[Pod]) -> list[Pod]:
+        """Members that have a node by now, where the run contradicts itself: as if they had none."""
+        cluster = self._walk.cluster
+        found = [(pod, cluster.pods.by_uid.get(pod.metadata.uid)) for pod in members]
+        already = [(pod, placed.pod) for pod, placed in found if placed is not None]
+        for pod, there in already:
+            cluster.apply(Event(Verb.DELETED, there))
+            cluster.groups.observe(pod)
+        return [there for _, there in already]
+
+    def _promise(self, members: Sequence[Decision]) -> None:
+        """What members of a job that has to wait are promised, or no longer."""
+        nominations = self._walk.cluster.nominations
+        for member in members:
+            if member.nomination:
+                nominations.add(member.pod, member.nomination)
+            elif member.nomination == "":
+                nominations.remove(member.pod.metadata.uid)
 
     # -- what was recorded is what happens ----------------------------------------------------------------------------
 
@@ -240,6 +301,12 @@ class _Repetition:
         )
         times = [move["time_seconds"] for move in moves.rows()]
         return min(times, default=None if again is None else again["time_seconds"])
+
+
+def _attempt_key(row: dict[str, Any]) -> tuple[bool, int]:
+    """Rows of one attempt for a job stand together; any other row is an attempt by itself."""
+    whole = row.get("job_decision_id")
+    return (False, row["decision_id"]) if whole is None else (True, whole)
 
 
 def _waiting(pod: Pod, nominated: str) -> Pod:

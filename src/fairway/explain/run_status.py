@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairway.explain.jobs.waiting_jobs import waiting_jobs
 from fairway.model import Node
 from fairway.record import Run
 from fairway.record.snapshot import nodes_at
@@ -64,6 +65,7 @@ class WaitingPods:
     num_pods: int
     longest: float  # seconds that the first of them waits
     pod: str  # that one
+    job: str = ""  # that all of them belong to; "": to none
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +143,22 @@ def _waiting(run: Run, at: float) -> tuple[WaitingPods, ...]:
                 FROM filter_counts JOIN latest USING (decision_id) GROUP BY ALL
             ) GROUP BY decision_id
         )
-        SELECT w.pod, w.created_seconds, d.outcome, d.nominated_node, d.message, r.reason
+        SELECT w.pod_id, w.pod, w.created_seconds, d.outcome, d.nominated_node, d.message, r.reason
         FROM waiting w LEFT JOIN latest USING (pod_id) LEFT JOIN decisions d USING (decision_id)
         LEFT JOIN refused r USING (decision_id) ORDER BY w.created_seconds, w.pod_id
         """,
         at,
     )
-    alike: dict[str, list[dict[str, Any]]] = {}  # pods by the reason they wait for
+    jobs = waiting_jobs(run, at)
+    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}  # pods by their job, or by the reason they wait for
+    reasons: dict[str, str] = {}  # by job: that of the member that came first, where it has none of its own
     for row in rows:
-        alike.setdefault(_reason(row), []).append(row)
+        job, words = jobs.get(row["pod_id"], ("", ""))
+        reason = f"job {job}: {reasons.setdefault(job, words or _reason(row))}" if job else _reason(row)
+        alike.setdefault((job, reason), []).append(row)
     groups = (
-        WaitingPods(reason, len(pods), at - pods[0]["created_seconds"], pods[0]["pod"])
-        for reason, pods in alike.items()
+        WaitingPods(reason, len(pods), at - pods[0]["created_seconds"], pods[0]["pod"], job)
+        for (job, reason), pods in alike.items()
     )
     return tuple(sorted(groups, key=lambda group: (-group.num_pods, group.reason)))
 

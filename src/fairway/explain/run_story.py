@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from fairway.explain.funnel import Group, Step, funnel_document
+from fairway.cycle.funnel import Group, Step, funnel_document
 from fairway.record import Run
 from fairway.record.vocabulary import HoldNote
 from fairway.words import count_text, length_text, nodes_text, plugin_text, time_text
@@ -129,7 +129,11 @@ def story_lines(story: Story) -> list[str]:
     width = max(len(time_text(time)) for time, _ in lines)
     text = [_headline(story), "", *(f"  {time_text(time):<{width}}  {words}" for time, words in lines)]
     if not story.is_kept:
-        text.append(f"  {row['attempts'] - len(story.attempts)} attempts were not kept (record.decisions)")
+        number = row["attempts"] - len(story.attempts)
+        if row.get("job_id") is None:
+            text.append(f"  {number} attempts were not kept (record.decisions)")
+        else:
+            text.append(f"  {number} attempts, made for its whole job, are told with the job")
     if wakeups := story.wakeups:
         woken = ", ".join(f"{event} {count_text(number)}" for event, number in wakeups.items())
         text.append(f"  woken {count_text(sum(wakeups.values()))}×: {woken}")

@@ -42,11 +42,16 @@ class RunTrial(Trial):
         time: float,
     ) -> None:
         super().__init__(manifests, configuration, None, time)
+        self._others = [one for one in manifests.objects if isinstance(one, Pod) and not one.spec.node_name]
         self._recorded = decision
         self.notes = notes  # about the schedulers of the run
 
     def place(self, pod: Pod, wanted: Wanted, *, evict: bool = True) -> Verdict:
         """As it was recorded; if that can not be, it says so."""
+        profile = self.profile_of(pod)
+        if profile is not None and profile.gangs is not None:  # others of its job wait as well
+            for one in (*self._others, pod):
+                self.cluster.groups.observe(one)
         verdict = super().place(pod, wanted, evict=evict)
         row, decision = self._recorded, verdict.decision
         if row is None:

@@ -88,6 +88,8 @@ class RunWalk:
         self, bindings: dict[tuple[int, float], int], evictions: dict[tuple[int, float], int]
     ) -> Iterator[News]:
         for number, row in self.pods.items():
+            if row.get("job_id") is not None:
+                yield self._news_of(row["created_seconds"], NOBODY, lambda number=number: self._joins(number))  # type: ignore[misc]
             bound, ended = row["bound_seconds"], row["ended_seconds"]
             if bound is not None:
                 yield self._news_of(
@@ -105,6 +107,10 @@ class RunWalk:
             if ended is not None:
                 cause = max(evictions.get((number, ended), NOBODY), bindings.get((number, ended), NOBODY))
                 yield self._news_of(ended, cause, lambda number=number: self._ended(number))  # type: ignore[misc]
+
+    def _joins(self, number: int) -> None:
+        """A member of a job waits: whoever follows jobs knows of it."""
+        self.cluster.groups.observe(self.pod(number, self.pods[number]["created_seconds"]))
 
     def _changed(self, number: int, time: float) -> Event | None:
         uid = self.pods[number]["uid"]

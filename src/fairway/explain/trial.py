@@ -16,13 +16,14 @@ from fairway.config import Configuration, default_configuration
 from fairway.config.configuration import load_configuration
 from fairway.config.plugin_folders import FOLDERS
 from fairway.cycle import Decision, Hold, Outcome, Profile, Stop
+from fairway.cycle.funnel import Step, make_funnel
 from fairway.cycle.guard import queue_order
 from fairway.cycle.placing import place, place_in_room
 from fairway.explain.controllers import Wanted
-from fairway.explain.funnel import Step, make_funnel
 from fairway.explain.manifest_files import load_manifests
 from fairway.explain.manifests import Manifests
 from fairway.explain.workloads.inputs import Inputs
+from fairway.explain.workloads.unread_changes import WrittenForms
 from fairway.model import Loaded, Pod
 from fairway.plugin import Candidate
 from fairway.plugins.registry import REGISTRY
@@ -179,10 +180,15 @@ def _meet(obstacle: Stop | Hold | None, verdict: Verdict) -> None:
 
 
 def open_trial(
-    files: Inputs, cluster_files: Sequence[str], config: str | None, seed: int, there: Sequence[Loaded] = ()
+    files: Inputs,
+    cluster_files: Sequence[str],
+    config: str | None,
+    seed: int,
+    there: Sequence[Loaded] = (),
+    forms: WrittenForms | None = None,
 ) -> Trial:
-    """Read the files and stop before the first pod; what is `there` belongs to the cluster, too."""
-    manifests = load_manifests(files, cluster_files, there)
+    """Read the files and stop before the first pod; what is `there` belongs to the cluster, too: see `forms` there."""
+    manifests = load_manifests(files, cluster_files, there, forms)
     configuration = default_configuration(REGISTRY) if config is None else read_configuration(config)
     return Trial(manifests, configuration, seed, files.time)
 

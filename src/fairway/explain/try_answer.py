@@ -12,7 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fairway.explain.funnel import funnel_document, funnel_lines
+from fairway.cycle.funnel import funnel_document, funnel_lines
+from fairway.explain.jobs.job_answer import date_text
+from fairway.explain.jobs.job_explanation import JobExplanation
+from fairway.explain.jobs.job_text import job_lines
+from fairway.explain.jobs.job_trial import place_job, profile_of_job, units
 from fairway.explain.trial import Trial, Verdict
 from fairway.tables import Column, plain_table
 from fairway.words import nodes_text
@@ -32,6 +36,8 @@ COLUMNS: Final = (
     Column("message", "MESSAGE", wide=True),
 )
 NAMED_PODS = 4
+EXPLAINED_JOBS = 5
+"""So many jobs that can not start are explained: changes are tried for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,7 @@ class TryAnswer:
         not_counted: Sequence[str] = (),
         rollouts: Sequence[PlayedRollout] = (),
         there: Mapping[str, int] | None = None,
+        jobs: Sequence[JobExplanation] = (),
     ) -> None:
         self.verdicts = tuple(verdicts)
         self.num_nodes = num_nodes
@@ -62,6 +69,7 @@ class TryAnswer:
         self.not_counted = list(not_counted)  # what may make pods, and was not looked at: which and why
         self.rollouts = list(rollouts)  # in the order in which they were played
         self.there = dict(there or {})  # pods that the cluster has already, by what they are of
+        self.jobs = list(jobs)  # that can not start, as they were found
 
     @property
     def fits(self) -> bool:
@@ -92,6 +100,7 @@ class TryAnswer:
             "pods": [row | {"funnel": funnels[row["pod"]]} for row in (self.rows() if rows is None else rows)],
             "there": self.there,
             "rollouts": [one.document for one in self.rollouts],
+            **({"jobs": [job.document() for job in self.jobs]} if self.jobs else {}),
         }
 
     @property
@@ -113,17 +122,21 @@ class TryAnswer:
         return [line for one in self.rollouts for line in ("", *one.lines)]
 
     def failure_lines(self) -> list[str]:
-        """Why pods fit nowhere; those with the same answer together."""
-        lines = []
+        """Why pods fit nowhere; those with the same answer together, and members of a job that can not start."""
+        lines = [line for job in self.jobs for line in ("", *job_lines(job, date_text))]
         for (message, funnel), names in self._failures().items():
             more = f" and {len(names) - NAMED_PODS} more" if len(names) > NAMED_PODS else ""
             lines += ["", f"{', '.join(names[:NAMED_PODS])}{more}: {message}"]
-            lines += funnel_lines(funnel, self.num_nodes) if funnel else ()
+            if funnel:  # of a member of a job, that of the nodes its job may go to
+                lines += funnel_lines(funnel, funnel[0].num_left + funnel[0].num_refused)
         return lines
 
     def _failures(self) -> dict[Any, list[str]]:
         groups: dict[Any, list[str]] = {}
+        told = {uid for job in self.jobs for uid in job.group.waiting}
         for verdict in self.verdicts:
+            if verdict.pod.metadata.uid in told:
+                continue
             if not verdict.is_placed and verdict.result in ("unschedulable", "error"):
                 groups.setdefault((verdict.message, verdict.funnel), []).append(verdict.pod.key)
         return groups
@@ -142,14 +155,22 @@ class TryAnswer:
 
 
 def try_all(trial: Trial, told: Callable[[int], None] = lambda number: None) -> TryAnswer:
-    """Place all pods of the trial, most important first; `told` hears how many were placed since. See `rehearsal`."""
-    verdicts = []
-    for pod, wanted in trial.queue():
-        verdicts.append(trial.place(pod, wanted))
-        told(1)
+    """Place all pods of the trial, most important first, and jobs as jobs; `told` hears how many were placed since."""
+    verdicts: list[Verdict] = []
+    jobs: list[JobExplanation] = []
+    for group, members in units(trial, trial.queue()):
+        if group is None:
+            verdicts.append(trial.place(*members[0]))
+        else:
+            found = place_job(trial, group, members)
+            verdicts += found.members
+            profile = profile_of_job(trial, group)
+            if not found.is_placed and profile is not None and len(jobs) < EXPLAINED_JOBS:
+                jobs.append(JobExplanation(profile, group))
+        told(len(members))
     not_counted = [f"{one.title} ({one.reason})" for one in trial.manifests.not_counted]
     there = {one.title: one.num_there for one in trial.manifests.wanted if one.num_there}
-    return TryAnswer(verdicts, trial.manifests.num_nodes, trial.manifests.notes, not_counted, there=there)
+    return TryAnswer(verdicts, trial.manifests.num_nodes, trial.manifests.notes, not_counted, there=there, jobs=jobs)
 
 
 def _row(verdict: Verdict, num_nodes: int) -> dict[str, Any]:
@@ -171,6 +192,8 @@ def _row(verdict: Verdict, num_nodes: int) -> dict[str, Any]:
 def _detail(verdict: Verdict, num_nodes: int) -> str:
     decision = verdict.decision
     match verdict.result:
+        case "preempts" if not verdict.victims:
+            words = "with its job, which evicts others"
         case "preempts":
             words = f"evicts {', '.join(victim.key for victim in verdict.victims)}"
         case "scheduled" if decision is not None and decision.via == "nominated":

@@ -16,6 +16,10 @@ from fairway.exit_codes import USAGE
 from fairway.explain.controllers import Wanted
 from fairway.explain.explanation import COLUMNS, Explanation
 from fairway.explain.explanation_text import answer_lines, node_lines
+from fairway.explain.jobs.job_answer import job_of_pod
+from fairway.explain.jobs.job_explanation import JobExplanation
+from fairway.explain.jobs.job_text import headline
+from fairway.explain.jobs.job_trial import place_job, units
 from fairway.explain.trial import Trial
 from fairway.model import Pod, UserError
 from fairway.tables import plain_table
@@ -28,11 +32,19 @@ NAMED: Final = 10
 class WhyAnswer:
     """Why a pod goes where it goes, or nowhere. Prints as `fairway why` does."""
 
-    def __init__(self, explanation: Explanation, node: str | None, all_nodes: bool, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        explanation: Explanation,
+        node: str | None,
+        all_nodes: bool,
+        notes: Sequence[str] = (),
+        job: JobExplanation | None = None,
+    ) -> None:
         self.explanation = explanation
         self.node = node
         self.all_nodes = all_nodes
         self.notes = list(notes)  # about what was read
+        self.job = job  # that the pod belongs to
 
     @property
     def pod(self) -> str:
@@ -41,8 +53,8 @@ class WhyAnswer:
 
     @property
     def fits(self) -> bool:
-        """Does the pod get a node?"""
-        return self.explanation.verdict.is_placed
+        """Does the pod get a node? One that belongs to a job only with the others."""
+        return self.explanation.verdict.is_placed and (self.job is None or self.job.is_placed)
 
     def rows(self) -> list[dict[str, Any]]:
         """Every node, or the one that was asked about: does it fit, who refuses it and why, what it scores."""
@@ -50,13 +62,15 @@ class WhyAnswer:
 
     def document(self) -> dict[str, Any]:
         """Everything, in plain values: what `-o json` prints."""
-        return self.explanation.document(self.rows())
+        job = {} if self.job is None else {"job": self.job.document()}
+        return self.explanation.document(self.rows()) | job
 
     def lines(self) -> list[str]:
         """The text."""
         if self.node is not None:
             return node_lines(self.explanation, self.node)
-        return answer_lines(self.explanation, self.all_nodes)
+        opening = [] if self.job is None else [headline(self.job), "", "by itself, without the other members:"]
+        return [*opening, *answer_lines(self.explanation, self.all_nodes)]
 
     def __str__(self) -> str:
         lines = self.lines()
@@ -80,9 +94,16 @@ def why_pod(trial: Trial, name: str, *, node: str | None = None, all_nodes: bool
         raise UserError(f"there is no node {node}", f"there are: {_few(sorted(known))}", USAGE)
     queue = trial.queue()
     place = _find(name, queue)
-    for pod, wanted in queue[:place]:
-        trial.place(pod, wanted)
-    return WhyAnswer(Explanation(trial, *queue[place]), node, all_nodes, trial.manifests.notes)
+    asked, wanted = queue[place]
+    for group, members in units(trial, queue):
+        if any(pod is asked for pod, _ in members):
+            break
+        if group is None:
+            trial.place(*members[0])
+        else:
+            place_job(trial, group, members)
+    job = job_of_pod(trial, asked)
+    return WhyAnswer(Explanation.of_trial(trial, asked, wanted), node, all_nodes, trial.manifests.notes, job)
 
 
 def _find(name: str, queue: Sequence[tuple[Pod, Wanted]]) -> int:

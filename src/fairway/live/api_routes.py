@@ -3,7 +3,9 @@
 In: a running `LiveScheduler`. Out: routes for `http_server`, which decides who may ask: `/fairway/v1/status` (is it
 leading, how much does it know, how many wait where), `/fairway/v1/queue` (who waits, since when, tried how often,
 refused by whom), `/fairway/v1/view` (what nodes have and hold, as it counts) and `/fairway/v1/why?pod=NAMESPACE/NAME`
-(what every plugin says about every node, now; each of them with `&nodes=all`). JSON; nothing is ever changed by asking.
+(what every plugin says about every node, now; each of them with `&nodes=all`; of a job, by `job=` or where no pod is
+called so, how many members fit and who is in the way). With `&text=yes`, the answer of `fairway why` in its words
+besides, fixes included (`asked_answer`). JSON; nothing is ever changed by asking.
 """
 
 from __future__ import annotations
@@ -13,11 +15,15 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from fairway.cluster.held_pods import EndedHold, HeldPod
+from fairway.cluster.intents.held_pods import EndedHold, HeldPod
+from fairway.cycle.funnel import funnel_document, make_funnel
 from fairway.live.api.clock import rfc3339
+from fairway.live.asked_answer import AskedAnswers
+from fairway.live.job_view import find_job_book, job_document
 from fairway.live.service import LiveScheduler
 from fairway.live.serving.http_server import Routes
 from fairway.model import Node, NodeSpec, NodeStatus, ObjectMeta, Pod, PodStatus, pod_requests, to_builtins
+from fairway.model.group import FAIRWAY
 from fairway.queue import Place, QueuedPod, profile_name
 
 __all__ = ["api_routes", "explained"]
@@ -25,8 +31,8 @@ __all__ = ["api_routes", "explained"]
 NUM_BEST = 10
 
 
-def api_routes(live: LiveScheduler) -> Routes:
-    """By method and path."""
+def api_routes(live: LiveScheduler, answers: AskedAnswers | None = None) -> Routes:
+    """By method and path; `answers` are for who wants words, too."""
 
     async def status(_: web.Request) -> web.Response:
         return _json(_status(live))
@@ -38,13 +44,26 @@ def api_routes(live: LiveScheduler) -> Routes:
         return _json(_view(live))
 
     async def why(request: web.Request) -> web.Response:
-        name = request.query.get("pod", "")
+        name = request.query.get("job") or request.query.get("pod", "")
         pod = live.watch.reflectors[Pod].store.find(name)
+        if "job" in request.query or not isinstance(pod, Pod):
+            job = find_job_book(live, name)
+            if job is not None:
+                return _json(job_document(live, job))
+        if "job" in request.query:
+            return _json({"message": f"there is no job {name!r} of ours; give job=NAMESPACE/NAME"}, 404)
         if not isinstance(pod, Pod):
             return _json({"message": f"there is no pod {name!r}; give pod=NAMESPACE/NAME"}, 404)
         if profile_name(pod) not in live.scheduler.profiles:
             return _json({"message": f"pod {name} is for scheduler {profile_name(pod)}"}, 404)
-        return _json(_why(live, pod, all_nodes=request.query.get("nodes") == "all"))
+        all_nodes, node = request.query.get("nodes") == "all", request.query.get("node")
+        if node is not None and node not in live.cluster.nodes.row_of:
+            return _json({"message": f"the scheduler knows no node {node!r}"}, 404)
+        answer = _why(live, pod, all_nodes=all_nodes)
+        if answers is not None and "text" in request.query:
+            profile = live.scheduler.profiles[profile_name(pod)]
+            answer["answer"] = await answers.about(profile, pod, live.watch.pods(), node, all_nodes)
+        return _json(answer)
 
     return {
         ("GET", "/fairway/v1/status"): status,
@@ -147,9 +166,11 @@ def _slim_pod(live: LiveScheduler, pod: Pod) -> Pod:
     """As the API server has it now: the condition says why it waits."""
     current = live.watch.reflectors[Pod].store.find(pod.key)
     known = current if isinstance(current, Pod) else pod
-    meta = known.metadata
+    meta, group = known.metadata, live.cluster.groups.of(pod.metadata.uid)
+    said = {} if group is None else {f"{FAIRWAY}gang": group.key.name}
+    named = ObjectMeta(name=meta.name, namespace=meta.namespace, annotations=said)
     return Pod(
-        metadata=ObjectMeta(name=meta.name, namespace=meta.namespace, creation_timestamp=meta.creation_timestamp),
+        metadata=msgspec.structs.replace(named, creation_timestamp=meta.creation_timestamp),
         status=PodStatus(conditions=known.status.conditions, nominated_node_name=known.status.nominated_node_name),
     )
 
@@ -169,7 +190,12 @@ def _why(live: LiveScheduler, pod: Pod, *, all_nodes: bool = False) -> dict[str,
     }
     if placed is not None:
         return answer
-    found = live.scheduler.profiles[profile_name(pod)].inspect(pod)
+    profile = live.scheduler.profiles[profile_name(pod)]
+    if profile.gangs is not None and (group := live.cluster.groups.of(uid)) is not None:
+        answer["job"] = job_document(live, group)
+    found = profile.inspect(pod)
+    funnel = make_funnel(profile, profile.classify(pod), found.diagnosis)
+    umbrellas = [{"umbrella": step.umbrella} if step.umbrella else {} for step in funnel]
     best = sorted(found.totals, key=lambda node: (-found.totals[node], node))[:NUM_BEST]
     answer |= {
         "nodes": found.num_nodes,
@@ -179,6 +205,7 @@ def _why(live: LiveScheduler, pod: Pod, *, all_nodes: bool = False) -> dict[str,
             {"plugin": plugin, "reasons": list(refusal.reasons), "code": refusal.code.value, "nodes": len(names)}
             for plugin, refusal, names in found.rejected
         ],
+        "funnel": [step | word for step, word in zip(funnel_document(funnel), umbrellas, strict=True)],
         "best": [
             {
                 "node": node,

@@ -17,6 +17,7 @@ from fairway.live.api.clock import Clock
 from fairway.live.api.late_connection import Closable, LateConnection
 from fairway.live.api.problems import LiveProblem
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
+from fairway.live.service import Listener
 from fairway.live.serving.authorization import Asked, DelegatedAccess, NoAccess
 from fairway.model import Pod
 from fairway.record import Recorder
@@ -57,8 +58,12 @@ class Follower(Protocol):
     """Somebody who is told."""
 
     @property
-    def recorder(self) -> Recorder:
-        """Told of everything that happens."""
+    def recorder(self) -> Recorder | None:
+        """Told of everything that happens; None: it hears enough otherwise."""
+
+    @property
+    def listener(self) -> Listener | None:
+        """Told of what a scheduler hears and does; None: the recorder is, in its own words."""
 
     def start(self, home: Home) -> None:
         """Begin; OSError says why not."""

@@ -23,6 +23,7 @@ from fairway.config import Configuration
 from fairway.config.configuration import decode_configuration, load_configuration
 from fairway.config.document import configuration_document
 from fairway.config.feature_gates import gangs_of
+from fairway.config.gangs import needs_leave
 from fairway.config.plugin_folders import FOLDERS
 from fairway.exit_codes import USAGE
 from fairway.live.api.certificates import serving_context
@@ -32,6 +33,7 @@ from fairway.live.api.late_connection import LateConnection
 from fairway.live.api.problems import LiveProblem
 from fairway.live.api.rate_limit import RateLimit
 from fairway.live.api_routes import api_routes, explained
+from fairway.live.asked_answer import AskedAnswers, Explain
 from fairway.live.election_thread import ElectionThread
 from fairway.live.extenders.http_extender import http_extenders
 from fairway.live.followers import Follower, start_followers
@@ -86,6 +88,7 @@ class RunOptions:
     anonymise: bool = False  # the run names nobody
     followers: tuple[Follower, ...] = ()  # who else is told of everything
     stream_scores: int = 0  # and of so many of the best nodes of each decision
+    explain: Explain | None = None  # how it answers in words why a pod waits
     leader_election: dict[str, Any] = field(default_factory=dict)  # fields of LeaderElection that were given
     settings: ServiceSettings = field(default_factory=ServiceSettings)
 
@@ -103,6 +106,19 @@ class OpenToAll(LiveProblem):
         )
 
 
+class DeletesUnasked(LiveProblem):
+    """Pods would be deleted that nobody said may be."""
+
+    exit_code = USAGE
+
+    def __init__(self, config: str) -> None:
+        super().__init__(
+            f"{config}: profiles[].fairway.gangs: mode pfnet without deleteTogether",
+            "it deletes all members of a gang as soon as one of them is being deleted",
+            "allow that with deleteTogether: true, choose another mode, or simulate",
+        )
+
+
 def read_configuration(options: RunOptions) -> Configuration:
     """The configuration in force; raises `ConfigError` and `FeatureGatesError`."""
     if options.trust_loopback and options.bind_address not in LOOPBACK:
@@ -110,7 +126,11 @@ def read_configuration(options: RunOptions) -> Configuration:
     gangs = gangs_of(options.feature_gates)
     if options.config is not None:
         FOLDERS.offer(options.config)
-        return load_configuration(options.config, REGISTRY, gangs)
+        read = load_configuration(options.config, REGISTRY, gangs)
+        modes = [profile.gangs for profile in read.profiles if profile.gangs is not None]
+        if not options.shadow and any(map(needs_leave, modes)):
+            raise DeletesUnasked(options.config)
+        return read
     tree: dict[str, Any] = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     if options.scheduler_name is not None:
         tree["profiles"] = [{"schedulerName": options.scheduler_name}]
@@ -205,13 +225,15 @@ def _record(
     stack: AsyncExitStack, live: LiveScheduler, configuration: Configuration, clock: Clock, options: RunOptions
 ) -> Callable[[], LiveProblem | None]:
     """Record the run, and tell followers; what is returned ends the recording and says what is wrong with it."""
-    if options.record is None and not options.followers:
+    told = [follower.recorder for follower in options.followers if follower.recorder is not None]
+    live.listeners += [follower.listener for follower in options.followers if follower.listener is not None]
+    if options.record is None and not told:
+        _start_followers(stack, live, configuration, clock, options, live.world.now())
         return lambda: None
     from fairway.live.recording import LiveRecorder, live_title  # noqa: PLC0415 - loads DuckDB
     from fairway.live.recording_file import RecordingFile  # noqa: PLC0415
     from fairway.record.several_recorders import SeveralRecorders  # noqa: PLC0415
 
-    told = [follower.recorder for follower in options.followers]
     file: RecordingFile | None = None
     if options.record is not None:
         file = RecordingFile(
@@ -234,6 +256,7 @@ def _record(
         )
     else:
         live.world.on_note = recorder.note
+        live.world.on_held, live.world.on_settled = recorder.held, recorder.settled
     if file is None:
         return lambda: None
     recording = file
@@ -286,7 +309,7 @@ def _http_server(
         access,
         configz=lambda: configuration_document(configuration),
         pods=live.watch.pods,
-        routes=api_routes(live),
+        routes=api_routes(live, None if options.explain is None else AskedAnswers(options.explain, clock)),
         clock=clock,
         at_home=at_home(asyncio.get_running_loop()),
     )

@@ -15,7 +15,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from fairway.cluster import Event, Verb
+from fairway.cluster.intents.held_pods import HeldPod, Settled
 from fairway.cycle import Decision
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
 from fairway.live.seen_attempts import FAILED_ATTEMPTS, FailedScheduling, SeenAttempts
@@ -27,6 +29,7 @@ from fairway.model import Pod
 from fairway.queue import Place, QueuedPod, profile_name
 from fairway.record import Recorder, Scored
 from fairway.record.translation import EventTranslator
+from fairway.record.vocabulary import HoldEnd, HoldWhy
 
 __all__ = ["LiveRecorder", "live_title", "record_cluster", "wall_clock"]
 
@@ -38,7 +41,7 @@ class LiveRecorder:
         self._recorder = recorder
         self._now = now
         self._begun = now()  # seconds since 1970
-        self._translator = EventTranslator(recorder, lambda: self.time, dt.datetime.fromtimestamp(self._begun, dt.UTC))
+        self._translator = EventTranslator(recorder, self._passed, dt.datetime.fromtimestamp(self._begun, dt.UTC))
 
     @property
     def begun(self) -> float:
@@ -48,6 +51,9 @@ class LiveRecorder:
     @property
     def time(self) -> float:
         """Seconds since the recording began."""
+        return self._passed()
+
+    def _passed(self) -> float:
         return max(self._now() - self._begun, 0.0)
 
     # -- what is heard -------------------------------------------------------------------------------------------------
@@ -58,11 +64,30 @@ class LiveRecorder:
 
     def decided(self, decision: Decision, seconds: float, best: Sequence[Scored] = ()) -> None:
         """An attempt was made."""
-        self._recorder.decided(self.time, profile_name(decision.pod), decision.attempt, decision, seconds, best)
+        self._recorder.decided(self._passed(), profile_name(decision.pod), decision.attempt, decision, seconds, best)
+
+    def group_decided(self, decision: GroupDecision, seconds: float) -> None:
+        """An attempt was made for a whole job."""
+        self._recorder.group_decided(self.time, profile_name(decision.members[0].pod), decision, seconds)
+
+    def held(self, held: HeldPod) -> None:
+        """Permit plugins hold a pod that has its node."""
+        self._recorder.held(self.time, held.uid, held.node, HoldWhy.PERMIT)
+
+    def settled(self, settled: Settled) -> None:
+        """They hold it no longer; one that may go keeps its room until it is bound."""
+        if settled.is_allowed:
+            self._recorder.held(self.time, settled.held.uid, settled.held.node, HoldWhy.BINDING)
+        else:
+            ended = HoldEnd.TIMEOUT if settled.held.deadline <= self._now() else HoldEnd.REJECTED
+            self._recorder.released(self.time, settled.held.uid, ended)
 
     def queue_moved(self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float) -> None:
-        """A waiting pod moved."""
-        self._recorder.queue_moved(self.time, queued.profile, queued.uid, before, place, event)
+        """A waiting pod moved; one that comes back, because its binding failed, say, holds nothing any more."""
+        t = max(now - self._begun, 0.0)
+        if before is None and place is not None:
+            self._recorder.released(t, queued.uid, HoldEnd.REJECTED)
+        self._recorder.queue_moved(t, queued.profile, queued.uid, before, place, event)
 
     def note(self, pod: Pod, reason: str, message: str) -> None:
         """Something worth telling about a pod."""

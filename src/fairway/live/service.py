@@ -17,6 +17,7 @@ from fairway.cluster import Cluster, Event
 from fairway.config import Configuration
 from fairway.cycle import Decision, Outcome, Profile
 from fairway.cycle.extender import Extender
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
 from fairway.live.cache_check import CacheCheck
@@ -59,6 +60,9 @@ class Listener(Protocol):
 
     def decided(self, decision: Decision, seconds: float, best: Sequence[Scored] = ()) -> None:
         """An attempt was made, and took so long; `best` are the best nodes with their scores, if somebody looked."""
+
+    def group_decided(self, decision: GroupDecision, seconds: float) -> None:
+        """An attempt was made for a whole job; of its members nothing is told besides."""
 
     def queue_moved(self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float) -> None:
         """A waiting pod moved."""
@@ -120,6 +124,7 @@ class LiveScheduler:
         world = LiveWorld(connection, pods, self._clock, self.metrics, self.is_leading, self._settings.world)
         world.extenders = extenders
         world.on_progress = self._news.set
+        world.jobs.on_missing = self.watch.look_again
         return world
 
     @property
@@ -213,17 +218,34 @@ class LiveScheduler:
             if decision is None:
                 return False
             now = monotonic()
-            members = [decision] if isinstance(decision, Decision) else decision.members
-            if members[0] is not decision:
-                self._best = []  # members were looked at one by one, and not all of them
-            for member in members:
-                self._tell_decision(member, (now - begun) / len(members))
+            if isinstance(decision, Decision):
+                self._tell_decision(decision, now - begun)
+            else:
+                self._tell_group(decision, now - begun)
             begun = now
             if self.world.backlog >= self._settings.max_backlog:
                 break
         return True
 
     def _tell_decision(self, decision: Decision, seconds: float) -> None:
+        self._count(decision, seconds)
+        best, self._best = self._best, []
+        for listener in self.listeners:
+            listener.decided(decision, seconds, best)
+
+    def _tell_group(self, decision: GroupDecision, seconds: float) -> None:
+        self._best = []  # members were looked at one by one, and not all of them
+        profile, outcome = profile_name(decision.members[0].pod), decision.outcome.value
+        self.metrics.group_attempt(
+            profile, "unschedulable" if outcome == "preempting" else outcome, seconds, decision.num_backtracks
+        )
+        members = [member for one in (decision, *decision.companions) for member in one.members]
+        for member in members:
+            self._count(member, seconds / len(members))
+        for listener in self.listeners:
+            listener.group_decided(decision, seconds)
+
+    def _count(self, decision: Decision, seconds: float) -> None:
         metrics, preemption = self.metrics, decision.preemption
         metrics.attempt(profile_name(decision.pod), decision.outcome.value, seconds)
         metrics.algorithm(seconds)
@@ -232,9 +254,6 @@ class LiveScheduler:
             metrics.preemption_tried()
             if preemption.chosen is not None:
                 metrics.preempted(len(preemption.chosen.victims))
-        best, self._best = self._best, []
-        for listener in self.listeners:
-            listener.decided(decision, seconds, best)
 
     def _look(self, profile: Profile, decision: Decision) -> None:
         """What every plugin says about every node the scheduler itself need not know."""
@@ -282,3 +301,5 @@ class LiveScheduler:
         while True:
             await self._clock.sleep(1.0)
             self.metrics.cache(len(self.cluster.nodes.row_of), len(self.cluster.pods), self.world.num_assumed)
+            if self.scheduler.jobs is not None:
+                self.metrics.jobs(*self.scheduler.jobs.counts())

@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fairway.cluster import Event, Verb
-from fairway.cluster.held_pods import HeldPod, Settled
-from fairway.cycle import Decision
+from fairway.cluster.intents.held_pods import HeldPod, Settled
+from fairway.cycle import Decision, Outcome
 from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.cycle.pre_bind import PreBind
 from fairway.live.api.clock import Clock
 from fairway.model import Pod
+from fairway.model.group import GroupKey
 from fairway.plugin import Notice, Write
 from fairway.queue import Place, QueuedPod
 from fairway.scheduler import Scheduler
+from fairway.world import GroupBinding
 
 __all__ = ["ShadowWorld", "ShadowedPod"]
 
@@ -78,6 +80,18 @@ class ShadowWorld:
         self._refused.pop(pod.metadata.uid, None)
         self._chosen[pod.metadata.uid] = (pod, node, self._clock.monotonic() + PATIENCE_SECONDS)
 
+    def bind_group(self, bindings: Sequence[GroupBinding]) -> None:
+        """Remember it."""
+        for binding in bindings:
+            self.bind(*binding)
+
+    def recall(self, pods: Sequence[Pod]) -> Sequence[str]:
+        """Nothing was asked for."""
+        return ()
+
+    def remove(self, pod: Pod, why: str) -> None:
+        """Nobody has to go because of us."""
+
     def hold(self, held: HeldPod) -> None:
         """It is not chosen yet."""
 
@@ -99,6 +113,18 @@ class ShadowWorld:
 
     def report_group(self, decision: GroupDecision) -> None:
         """Its members were reported one by one."""
+
+    def report_job(self, decision: GroupDecision) -> None:
+        """Remember whom no node was found for."""
+        for member in decision.members:
+            if member.outcome is not Outcome.SCHEDULED:
+                self.report(member)
+
+    def job_started(self, job: GroupKey, num_members: int, seconds: float) -> None:
+        """Nobody measures it here."""
+
+    def tell_group(self, job: GroupKey, member: Pod, notice: Notice) -> None:
+        """Events are for the scheduler that decides."""
 
     # -- what really happens -------------------------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ import msgspec
 from fairway.model.controllers import CronJob, DaemonSet, Deployment, Job
 from fairway.model.dataset import DATA_GROUPS, Dataset, DatasetInternal
 from fairway.model.duration import Duration
+from fairway.model.job_set import JobSet
+from fairway.model.leader_worker_set import LeaderWorkerSet
 from fairway.model.node import Node
 from fairway.model.pod import Pod
 from fairway.model.pod_group import CoschedulingPodGroup, PodGroup, VolcanoPodGroup
@@ -74,6 +76,8 @@ ApiObject = (
     | PodGroup
     | CoschedulingPodGroup
     | VolcanoPodGroup
+    | JobSet
+    | LeaderWorkerSet
 )
 """Any object Fairway reads."""
 

@@ -17,6 +17,8 @@ from fairway.model.decode import Loaded
 from fairway.model.default_controllers import default_controller
 from fairway.model.default_pod import default_pod, replaced, rounded
 from fairway.model.errors import DecodeError
+from fairway.model.job_set import JobSet
+from fairway.model.leader_worker_set import LeaderWorkerSet
 from fairway.model.node import Node
 from fairway.model.pod import Pod
 from fairway.model.pod_group import CoschedulingPodGroup, PodGroup, VolcanoPodGroup
@@ -57,6 +59,8 @@ NAMESPACED = (
     PodGroup,
     CoschedulingPodGroup,
     VolcanoPodGroup,
+    JobSet,
+    LeaderWorkerSet,
 )
 
 IS_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")

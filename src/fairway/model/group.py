@@ -31,6 +31,7 @@ __all__ = [
     "Misconfigured",
     "Spelling",
     "membership",
+    "naming_annotations",
 ]
 
 FAIRWAY: Final = "fairway.dev/"
@@ -46,7 +47,7 @@ Disruption = Literal["Pod", "PodGroup"]
 """Who goes when one member has to make room: it alone, or all."""
 
 
-class Spelling(enum.Enum):
+class Spelling(enum.StrEnum):
     """A way to say that pods belong together. On one pod, the first in this order counts."""
 
     KUBE = "scheduling.k8s.io"
@@ -151,22 +152,29 @@ Asks = Callable[[Pod], bool]
 
 def membership(pod: Pod, reading: GroupReading, asks: Asks) -> Membership | None:
     """The group that a pod belongs to; None if it says nothing of any."""
+    meta = pod.metadata
+    group, owner = pod.spec.scheduling_group, meta.controller
+    if group is None and not meta.annotations and owner is None and COSCHEDULING_LABEL not in meta.labels:
+        return None  # as most pods
     found: list[tuple[Spelling, str]] = []
-    group = pod.spec.scheduling_group
     if group is not None and group.pod_group_name:
         found.append((Spelling.KUBE, group.pod_group_name))
-    meta = pod.metadata
     if name := meta.labels.get(COSCHEDULING_LABEL):
         found.append((Spelling.COSCHEDULING, name))
     if meta.annotations:
         found += _annotated(meta.annotations, reading)
-    owner = meta.controller
     if meta.annotations.get(START_TOGETHER) == "true" or (owner is not None and asks(pod)):
         found.append((Spelling.CONTROLLER, _controlled(pod, owner)))
     if not found:
         return None
     spelling, name = found[0]
     return Membership(GroupKey(spelling, meta.namespace, name), tuple(other for other, _ in found[1:]))
+
+
+def naming_annotations(reading: GroupReading) -> frozenset[str]:
+    """The annotations that make a pod belong to a group: without them, only its label, spec or controller may."""
+    own = (*VOLCANO_NAMES, f"{KOORDINATOR}name", f"{FAIRWAY}gang", START_TOGETHER)
+    return frozenset((*own, *(f"{prefix}-name" for prefix in reading.prefixes)))
 
 
 def _annotated(annotations: Mapping[str, str], reading: GroupReading) -> list[tuple[Spelling, str]]:

@@ -1,6 +1,6 @@
 """How a group starts, read from its object or from what its members say.
 
-In: a PodGroup of any of the three kinds, a Job or JobSet whose pods start together, or the annotations that all members
+In: a PodGroup of any of the three kinds, a controller whose pods start together, or the annotations that all members
 share (`sayings`: those that matter, as a value that can be compared). Out: a `GroupSpec`, or `Misconfigured`, which
 names the object and the field. Called by `cluster.groups`, which knows the objects and counts the sayings.
 """
@@ -26,15 +26,21 @@ from fairway.model.group import (
     Spelling,
 )
 from fairway.model.job_set import JobSet
+from fairway.model.leader_worker_set import LeaderWorkerSet
 from fairway.model.pod import Pod
 from fairway.model.pod_group import AnyPodGroup, CoschedulingPodGroup, PodGroup, VolcanoPodGroup
 from fairway.model.quantity import Quantity
 
-__all__ = ["Sayings", "job_spec", "object_spec", "sayings", "told_spec"]
+__all__ = ["GroupController", "Sayings", "controller_spec", "object_spec", "sayings", "told_spec"]
+
+GroupController = Job | JobSet | LeaderWorkerSet
+"""Who makes pods that may have to start together."""
+
 
 Sayings = tuple[tuple[str, str], ...]
 """The annotations of a member that matter to its group, sorted."""
 
+AT_ONCE: Final = "pods that start together have to be made together"
 NUMBER: Final = re.compile(r"[0-9]{1,9}")
 SECONDS: Final = re.compile(r"([0-9]{1,9})s?")
 WORKERS: Final = "leaderworkerset.sigs.k8s.io/size"
@@ -86,12 +92,32 @@ def object_spec(
     return _with_connections(key, fields, said, member)
 
 
-def job_spec(key: GroupKey, job: Job | JobSet, said: Sayings, member: str) -> GroupSpec | Misconfigured:
-    """How the pods of a Job or JobSet start that asks for all of them together."""
-    if isinstance(job, JobSet):
-        if not job.num_pods:
-            return Misconfigured(f"JobSet {key}", "spec.replicatedJobs", "make no pods; nothing is there to start")
-        return _with_connections(key, {"min_count": job.num_pods, "size": job.num_pods}, said, member)
+def controller_spec(
+    key: GroupKey, controller: GroupController, said: Sayings, member: str, reading: GroupReading
+) -> GroupSpec | Misconfigured:
+    """How the pods of a controller start that asks for all of them together."""
+    if isinstance(controller, JobSet):
+        return _job_set_spec(key, controller, said, member)
+    if isinstance(controller, Job):
+        return _job_spec(key, controller, said, member)
+    if controller.spec.startup_policy == "LeaderReady":
+        meta = controller.metadata
+        words = f"is LeaderReady, so that workers come when their leader runs; {AT_ONCE}"
+        return Misconfigured(f"LeaderWorkerSet {meta.namespace}/{meta.name}", "spec.startupPolicy", words)
+    return told_spec(key, said, member, reading)
+
+
+def _job_set_spec(key: GroupKey, job_set: JobSet, said: Sayings, member: str) -> GroupSpec | Misconfigured:
+    subject, number, order = f"JobSet {key}", job_set.num_pods, job_set.order
+    if not number:
+        return Misconfigured(subject, "spec.replicatedJobs", "make no pods; nothing is there to start")
+    if order is not None:
+        field, words = order
+        return Misconfigured(subject, field, f"{words}, so that some Jobs come when others run; {AT_ONCE}")
+    return _with_connections(key, {"min_count": number, "size": number}, said, member)
+
+
+def _job_spec(key: GroupKey, job: Job, said: Sayings, member: str) -> GroupSpec | Misconfigured:
     parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
     completions = parallelism if job.spec.completions is None else job.spec.completions
     subject = f"Job {key}"
@@ -133,10 +159,10 @@ def _other(group: CoschedulingPodGroup | VolcanoPodGroup, priority_of: Callable[
     tasks = group.spec.min_task_member
     if wrong := next((task for task, least in tasks.items() if least < 0), None):
         raise _WrongError(f"spec.minTaskMember[{wrong}]", f"is {tasks[wrong]}; it has to be 0 or more")
-    if sum(tasks.values()) > group.spec.min_member:
-        words = f"add up to {sum(tasks.values())}, which is more than minMember, {group.spec.min_member}"
-        raise _WrongError("spec.minTaskMember", words)
-    return {**fields, "task_minimums": dict(tasks), "priority": priority_of(group.spec.priority_class_name)}
+    # Volcano's controller puts every task's replicas there, where a Job says nothing of tasks; if that is more than
+    # minMember, Volcano looks at minMember alone (JobInfo.CheckTaskReady in scheduler/api/job_info.go, 1.12).
+    minimums = {} if sum(tasks.values()) > group.spec.min_member else dict(tasks)
+    return {**fields, "task_minimums": minimums, "priority": priority_of(group.spec.priority_class_name)}
 
 
 def _amounts(resources: Mapping[str, Quantity]) -> dict[str, int]:

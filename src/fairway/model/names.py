@@ -11,7 +11,14 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-__all__ = ["are_label_values", "dns_label_problem", "dns_subdomain_problem", "label_key_problem", "label_value_problem"]
+__all__ = [
+    "are_label_keys",
+    "are_label_values",
+    "dns_label_problem",
+    "dns_subdomain_problem",
+    "label_key_problem",
+    "label_value_problem",
+]
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 DNS_SUBDOMAIN = re.compile(rf"{DNS_LABEL.pattern}(\.{DNS_LABEL.pattern})*")
@@ -59,6 +66,16 @@ def label_key_problem(key: str) -> str | None:
 def label_value_problem(value: str) -> str | None:
     """Check a label value: empty, or a word of at most 63 characters."""
     return _word_problem(value) if value else None
+
+
+def are_label_keys(keys: Sequence[str]) -> bool:
+    """Is there nothing wrong with any of these label keys? All at once, as with values."""
+    if all(keys) and are_label_values(keys):
+        return True  # words without a prefix
+    parts = [key.rpartition("/") for key in keys]
+    names = [name for _, _, name in parts]
+    prefixes = {prefix for prefix, slash, _ in parts if slash}
+    return all(names) and are_label_values(names) and not any(map(dns_subdomain_problem, prefixes))
 
 
 def are_label_values(values: Sequence[str]) -> bool:

@@ -156,18 +156,20 @@ AnyPodGroup = PodGroup | CoschedulingPodGroup | VolcanoPodGroup
 """An object that says how a group of pods starts."""
 
 
-def with_group_condition(group: PodGroup, status: str, reason: str, message: str, now: dt.datetime) -> PodGroup | None:
-    """The group with this said about its scheduling; None if there is nothing to write.
+def with_group_condition(
+    group: PodGroup, kind: str, status: str, reason: str, message: str, now: dt.datetime
+) -> PodGroup | None:
+    """The group with this said, such as about its scheduling; None if there is nothing to write.
 
     What is True stays so: members that come later and do not fit do not take it back. The time is that of the last
     change of status. kube-scheduler 1.36, `updatePodGroupCondition` in schedule_one_podgroup.go.
     """
-    old = group.condition
+    old = next((each for each in group.status.conditions if each.type == kind), None)
     if old is not None and old.status == "True" and status != "True":
         return None
     since = old.last_transition_time if old is not None and old.status == status else now
     new = GroupCondition(
-        type=POD_GROUP_SCHEDULED,
+        type=kind,
         status=status,
         reason=reason,
         message=message,
@@ -176,5 +178,5 @@ def with_group_condition(group: PodGroup, status: str, reason: str, message: str
     )
     if new == old:
         return None
-    others = tuple(each for each in group.status.conditions if each.type != POD_GROUP_SCHEDULED)
+    others = tuple(each for each in group.status.conditions if each.type != kind)
     return msgspec.structs.replace(group, status=PodGroupStatus(conditions=(*others, new)))

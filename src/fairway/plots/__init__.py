@@ -6,6 +6,7 @@ whoever calls can lay out, label and save as they like:
     import fairway.plots
     fairway.plots.utilisation(run)
     fairway.plots.waits({"default": one, "packed": other})
+    fairway.plots.held({"coscheduling": one, "fairway": other})
     fairway.plots.nodes(run, "cpu").figure.savefig("nodes.png")
 """
 
@@ -20,15 +21,17 @@ from fairway.plots.axes import line_style, new_axes
 from fairway.plots.node_rows import node_rows
 from fairway.record import RecordError, Run
 from fairway.record.curves import WAIT_TICKS, lowest_share, node_shares, utilisation_curve, wait_seconds, wait_shares
+from fairway.record.job_metrics import held_nodes
 from fairway.record.load import load_history
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["nodes", "reads", "utilisation", "waits"]
+__all__ = ["held", "nodes", "reads", "utilisation", "waits"]
 
 NUM_POINTS = 480
 HOUR = 3600.0
+MINUTE = 60.0
 
 Runs = Run | Mapping[str, Run]
 
@@ -97,6 +100,21 @@ def reads(runs: Runs, *, axes: Axes | None = None) -> Axes:
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(rungs))
+    return axes
+
+
+def held(runs: Runs, *, axes: Axes | None = None) -> Axes:
+    """How many nodes were kept, at each time, for members of jobs that had not started."""
+    axes = axes or new_axes()
+    for number, (name, run) in enumerate(_named(runs).items()):
+        if not run.knows_jobs:
+            raise RecordError(f"{run.path} does not say which pods belong together")
+        times, counts = held_nodes(run)
+        axes.step(times / MINUTE, counts, where="post", linestyle=line_style(number), label=name or None)
+    axes.set(xlabel="time (min)", ylabel="nodes held in part", ylim=(0, None))
+    axes.margins(x=0)
+    if isinstance(runs, Mapping):
+        axes.legend()
     return axes
 
 

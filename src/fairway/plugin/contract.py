@@ -230,7 +230,8 @@ class Plugin:
     def permit(self, pod: Pod, pod_class: PodClass, row: int) -> Refusal | Wait | None:
         """Last word before binding: go, refuse, or wait.
 
-        `self.cluster.held` has all pods that wait so; any plugin may `allow` or `reject` them there, at any time.
+        `self.cluster.held` has all pods that wait so; any plugin may `allow` or `reject` them there, at any time. Pods
+        that wait in the queue for their siblings are woken by `self.cluster.activations`.
         """
         return None
 

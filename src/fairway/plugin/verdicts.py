@@ -201,6 +201,7 @@ class PostFilterResult:
     candidates: tuple[Candidate, ...] = ()  # every node where clearing would have helped
     clear_nomination: bool = False  # the pod's own nominated node no longer makes sense
     writes: tuple[Write, ...] = ()  # what the world is asked to write, in this order, whether it helps now or later
+    cleared: tuple[Pod, ...] = ()  # other pods, whose nominated nodes no longer make sense either
 
 
 class Waiting(Protocol):

@@ -8,13 +8,23 @@ plugins/interpodaffinity/filtering.go of kube-scheduler 1.36.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Aspect
-from fairway.plugins.affinity_terms import Carried, is_meant, meant
+from fairway.cluster.terms import ManyTerms
+from fairway.plugins.affinity_terms import (
+    Carried,
+    is_meant,
+    meant,
+    meant_by_all,
+    meant_of_many,
+    that_may_mean,
+    topology_keys,
+)
 from fairway.plugins.topology_domains import DomainMask, Topologies
 
 if TYPE_CHECKING:
@@ -82,28 +92,32 @@ class RequiredAffinity:
         cluster = self._cluster
         self._versions = self._versions_now()
         self._read = 0  # how many of the terms that others carry have been looked at
-        near = self._terms.get("affinity_required", ())
         self._near: dict[str, Near] = {}
-        nowhere = next((term for term in near if term.topology_key not in cluster.nodes.labels), None)
-        if nowhere is not None:
-            near = (nowhere,)  # no node will do, whatever the others say
-        self._near_terms = tuple(meant(term, cluster.workloads) for term in near)
+        near = self._terms.get("affinity_required", ())
+        self._near_terms = meant_by_all(near, cluster.workloads)
         if near:
             # Only pods that all terms mean count, and they count for every term.
             counter = cluster.counters.of_labels(self._near_terms, skip_terminating=False)
-            for term in near:
-                if term.topology_key not in self._near:
-                    mask = self._near[term.topology_key] = Near(
-                        self._topologies.of(term.topology_key, self._versions[0])
-                    )
-                    mask.watch(counter)
+            keys = topology_keys(near)
+            nowhere = next((key for key in keys if key not in cluster.nodes.labels), None)
+            for key in keys if nowhere is None else (nowhere,):  # then no node will do, whatever the others say
+                self._near[key] = Near(self._topologies.of(key, self._versions[0]))
+                self._near[key].watch(counter)
         self._matches_itself = all(is_meant(term, self._namespace, self._labels) for term in self._near_terms)
         self._apart: dict[str, Apart] = {}
-        self._apart_terms = tuple(  # without those whose key no node has: such a domain has no pods
-            (term.topology_key, meant(term, cluster.workloads))
-            for term in self._terms.get("anti_required", ())
-            if term.topology_key in cluster.nodes.labels
-        )
+        self._apart_terms: tuple[tuple[str, Requirement], ...] = ()  # unless they are very many
+        apart_terms = self._terms.get("anti_required", ())
+        if isinstance(apart_terms, ManyTerms):
+            for place in apart_terms.places:
+                if place.topology_key in cluster.nodes.labels:
+                    found = meant_of_many(apart_terms, place, cluster.workloads)
+                    self._mask(self._apart, place.topology_key).watch(cluster.counters.of_found(found))
+        else:
+            self._apart_terms = tuple(  # without those whose key no node has: such a domain has no pods
+                (term.topology_key, meant(term, cluster.workloads))
+                for term in apart_terms
+                if term.topology_key in cluster.nodes.labels
+            )
         by_key: dict[str, list[Requirement]] = {}
         for key, requirement in self._apart_terms:
             by_key.setdefault(key, []).append(requirement)
@@ -191,7 +205,7 @@ class RequiredAffinity:
         """What if there were one pod more (1) or less (-1) on a row?"""
         if "anti_required" in other.terms:
             namespace_labels = self._cluster.workloads.namespace_labels(self._namespace)
-            for term in other.terms["anti_required"]:
+            for term in that_may_mean(other.terms["anti_required"], self._labels):
                 if term.topology_key in self._cluster.nodes.labels and term.matches(
                     self._namespace, self._labels, namespace_labels
                 ):
@@ -199,9 +213,17 @@ class RequiredAffinity:
         if self._near and all(is_meant(term, other.namespace, other.labels) for term in self._near_terms):
             for mask in self._near.values():
                 _shift(mask, row, delta)
-        for key, requirement in self._apart_terms:
+        for key, requirement in self._apart_terms or self._apart_of_many(other):
             if is_meant(requirement, other.namespace, other.labels):
                 _shift(self._apart[key], row, delta)
+
+    def _apart_of_many(self, other: PodClass) -> Iterator[tuple[str, Requirement]]:
+        """The same as `_apart_terms` where they are very many, but those that may mean that class only."""
+        terms = self._terms.get("anti_required", ())
+        if isinstance(terms, ManyTerms):
+            for term in terms.that_may_mean(other.labels):
+                if term.topology_key in self._apart:
+                    yield term.topology_key, meant(term, self._cluster.workloads)
 
 
 def _shift(mask: DomainMask, row: int, delta: int) -> None:

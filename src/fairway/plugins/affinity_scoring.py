@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Aspect
-from fairway.plugins.affinity_terms import Carried, meant
+from fairway.cluster.terms import ManyTerms
+from fairway.plugins.affinity_terms import Carried, meant, meant_of_many
 from fairway.plugins.topology_domains import DomainScores, Topologies
 
 if TYPE_CHECKING:
@@ -94,6 +95,12 @@ class PreferredAffinity:
         self._scores = {}
         by_worth: dict[tuple[str, int], list[Requirement]] = {}
         for terms, sign in ((own.get("affinity_preferred", ()), 1), (own.get("anti_preferred", ()), -1)):
+            if isinstance(terms, ManyTerms):
+                for place in terms.places:
+                    if place.topology_key in cluster.nodes.labels:
+                        found = meant_of_many(terms, place, cluster.workloads)
+                        self._watch(place.topology_key, cluster.counters.of_found(found), sign * place.weight)
+                continue
             for term in terms:
                 if term.topology_key in cluster.nodes.labels:
                     requirement = meant(term, cluster.workloads)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Term
-from fairway.cluster.terms import affinity_terms
+from fairway.cluster.terms import Terms, affinity_terms
 from fairway.model import Affinity, Pod, PodAffinity, compile_selector
 from fairway.model.field_problem import out_of_range
 from fairway.model.meta import Int32
@@ -44,7 +44,7 @@ from fairway.plugin import (
 )
 from fairway.plugins.affinity_filter import RequiredAffinity
 from fairway.plugins.affinity_scoring import CarriedTerms, PreferredAffinity, normalized
-from fairway.plugins.affinity_terms import Carried
+from fairway.plugins.affinity_terms import Carried, topology_keys
 from fairway.plugins.compiled_parts import CompiledParts
 from fairway.plugins.topology_domains import Topologies
 from fairway.plugins.unprepared import Unprepared
@@ -215,8 +215,7 @@ class InterPodAffinity(Plugin):
         own = self._required_of(pod)
         if own is None:
             return True
-        near = [term.topology_key for term in own.near]
-        apart = [term.topology_key for term in own.apart]
+        near, apart = topology_keys(own.near), topology_keys(own.apart)
         after = change.new.metadata.labels
         if change.old is None:
             return bool(apart) or any(key in after for key in near)
@@ -230,8 +229,8 @@ class InterPodAffinity(Plugin):
 class Required(NamedTuple):
     """The terms that a pod requires, compiled."""
 
-    near: tuple[Term, ...]
-    apart: tuple[Term, ...]
+    near: Terms
+    apart: Terms
 
 
 NONE: Final = Required((), ())

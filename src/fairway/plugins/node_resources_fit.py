@@ -37,6 +37,7 @@ from fairway.plugins.allocation import Shares, shares_of, taken_together
 from fairway.plugins.node_resources_fit_args import NodeResourcesFitArgs, ScoringStrategy
 from fairway.plugins.unprepared import Unprepared
 
+TOO_MUCH = 2**63  # for 64 bits
 FULL, NONE, ONE = np.array(MAX_SCORE), np.array(0), np.array(1)  # (): see fairway.cycle.answers on why they are arrays
 
 
@@ -164,7 +165,10 @@ class NodeResourcesFit(Plugin):
         amounts, weights = state.amounts.tolist(), self._weights.tolist()
         total = 0
         for have, taken, more, weight in zip(capacity, used, amounts, weights, strict=True):
-            total += max((have - taken - more) * MAX_SCORE // have, 0) * weight
+            rated = (have - taken - more) * MAX_SCORE
+            if rated >= TOO_MUCH:  # wraps around, as it does in arrays and in Go
+                rated = (rated + TOO_MUCH) % (2 * TOO_MUCH) - TOO_MUCH
+            total += max(rated // have, 0) * weight
         return np.array([total // self._total_weight], np.int64)
 
     def _requested_with(self, nodes: Nodes, state: Shares) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

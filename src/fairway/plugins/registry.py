@@ -12,6 +12,7 @@ from typing import Final
 from fairway.config.plugin_entry import Registry, plugin_entry
 from fairway.plugin import Plugin
 from fairway.plugins.best_fit import BestFit
+from fairway.plugins.coscheduling import Coscheduling
 from fairway.plugins.data_locality import DataLocality
 from fairway.plugins.default_binder import DefaultBinder
 from fairway.plugins.default_preemption import DefaultPreemption
@@ -34,12 +35,15 @@ from fairway.plugins.node_resources_balanced_allocation import NodeResourcesBala
 from fairway.plugins.node_resources_fit import NodeResourcesFit
 from fairway.plugins.node_unschedulable import NodeUnschedulable
 from fairway.plugins.node_volume_limits import NodeVolumeLimits
+from fairway.plugins.pfnet_gang import PfnetGang
 from fairway.plugins.pod_group_pods_count import PodGroupPodsCount
 from fairway.plugins.pod_topology_spread import PodTopologySpread
 from fairway.plugins.priority_sort import PrioritySort
 from fairway.plugins.pwr import PWR
+from fairway.plugins.queues import Queues
 from fairway.plugins.random_policy import Random
 from fairway.plugins.random_score import RandomScore
+from fairway.plugins.reserved_time import ReservedTime
 from fairway.plugins.scheduling_gates import SchedulingGates
 from fairway.plugins.taint_toleration import TaintToleration
 from fairway.plugins.topology_placement_generator import TopologyPlacementGenerator
@@ -73,6 +77,8 @@ PLUGINS: Final[Mapping[str, type[Plugin]]] = {
         GangScheduling,
         TopologyPlacementGenerator,
         PodGroupPodsCount,
+        Coscheduling,
+        PfnetGang,
         RandomScore,
         GpuShare,
         FGD,
@@ -89,3 +95,6 @@ PLUGINS: Final[Mapping[str, type[Plugin]]] = {
 }
 
 REGISTRY: Final[Registry] = {name: plugin_entry(plugin) for name, plugin in PLUGINS.items()}
+
+PLANNING: Final[Registry] = {plugin.name: plugin_entry(plugin) for plugin in (Queues, ReservedTime)}
+"""What takes part in profiles whose pods wait in queues; nobody lists them by hand."""

@@ -7,14 +7,16 @@
 from fairway.queue.labels import label
 from fairway.queue.nominator import Nominations
 from fairway.queue.places import Observer
+from fairway.queue.queued_group import QueuedGroup
 from fairway.queue.queued_pod import Pending, Place, QueuedPod, SortKey, priority_order
-from fairway.queue.rules import DEFAULT_PROFILE, PreEnqueue, QueueRules, profile_name
+from fairway.queue.rules import DEFAULT_PROFILE, GroupRules, PreEnqueue, QueueRules, profile_name
 from fairway.queue.scheduling_queue import SchedulingQueue
 from fairway.queue.settings import Clock, QueueSettings
 
 __all__ = [
     "DEFAULT_PROFILE",
     "Clock",
+    "GroupRules",
     "Nominations",
     "Observer",
     "Pending",
@@ -22,6 +24,7 @@ __all__ = [
     "PreEnqueue",
     "QueueRules",
     "QueueSettings",
+    "QueuedGroup",
     "QueuedPod",
     "SchedulingQueue",
     "SortKey",

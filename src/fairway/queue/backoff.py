@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fairway.queue.pod_heap import PodHeap
+from fairway.queue.queued_group import QueuedGroup
 from fairway.queue.queued_pod import QueuedPod, SortKey
 
 __all__ = ["Backoff"]
@@ -49,20 +50,21 @@ class Backoff:
         """Would `pop` give a pod?"""
         return self._refused.size > 0
 
-    def duration(self, count: int) -> float:
-        """Seconds of backoff after so many failures."""
+    def duration(self, count: int, maximum: float | None = None) -> float:
+        """Seconds of backoff after so many failures; jobs have a maximum of their own."""
         if count == 0:
             return 0.0
         # ldexp would overflow where the backoff has long reached its maximum.
-        return min(math.ldexp(self._initial, min(count - 1, 64)), self._maximum)
+        return min(math.ldexp(self._initial, min(count - 1, 64)), self._maximum if maximum is None else maximum)
 
     def expiration(self, queued: QueuedPod) -> float:
         """The second in which the pod's backoff ends; minus infinity if it has none. Kept until the next failure."""
         count = queued.consecutive_errors or queued.unschedulable_count
-        if count == 0 or self._maximum == 0:
+        maximum = queued.max_backoff if type(queued) is QueuedGroup else self._maximum
+        if count == 0 or maximum == 0:
             return NEVER_BACKED_OFF
         if queued.backoff_expiration is None:
-            end = queued.timestamp + self.duration(count)
+            end = queued.timestamp + self.duration(count, maximum)
             queued.backoff_expiration = math.floor(end / WINDOW_SECONDS) * WINDOW_SECONDS
         return queued.backoff_expiration
 

@@ -16,6 +16,7 @@ __all__ = [
     "ATTEMPT_FAILED",
     "BACKOFF_COMPLETE",
     "DONE",
+    "JOB_CHANGED",
     "POD_ADDED",
     "POD_DELETED",
     "POD_UPDATED",
@@ -43,3 +44,4 @@ POPPED_EARLY: Final = "PopFromBackoffQ"
 ACTIVATED: Final = "ForceActivate"
 TIMED_OUT: Final = "UnschedulableTimeout"
 DONE: Final = "Done"
+JOB_CHANGED: Final = "JobChanged"

@@ -17,7 +17,7 @@ __all__ = ["Nominations", "Nominator"]
 
 
 class Nominations(Protocol):
-    """Where promises stand, at most one a pod: `fairway.cluster.nominations.Nominations` is one."""
+    """Where promises stand, at most one a pod: `fairway.cluster.intents.nominations.Nominations` is one."""
 
     def add(self, pod: Pod, node_name: str) -> None:
         """The pod waits for that node, and for no other."""

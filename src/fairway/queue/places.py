@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import count
 
+from fairway.cluster.events import Change
 from fairway.queue.backoff import Backoff
 from fairway.queue.hints import Strategy
 from fairway.queue.labels import POD_ADDED, POD_UPDATED
 from fairway.queue.nominator import Nominator
 from fairway.queue.pod_heap import PodHeap
+from fairway.queue.queued_group import QueuedGroup
 from fairway.queue.queued_pod import Pending, Place, QueuedPod
 from fairway.queue.rules import QueueRules, admit, common_order
 from fairway.queue.settings import QueueSettings
@@ -40,14 +42,15 @@ class Places:
         nominator: Nominator,
         observer: Observer | None,
     ) -> None:
-        self._rules = rules
-        self._nominator = nominator
+        self.rules = rules
+        self.nominator = nominator
         self._observer = observer
         order = common_order(rules)
         tickets = count(1)
         self.active = PodHeap(order, tickets)
         self.backoff = Backoff(settings.initial_backoff_seconds, settings.max_backoff_seconds, order, tickets)
         self.aside = UnschedulablePods()
+        self.resting: dict[str, QueuedGroup] = {}  # jobs in the backoff, by uid
 
     def counts(self) -> dict[Place, int]:
         """How many pods wait in each place."""
@@ -84,7 +87,7 @@ class Places:
 
     def activate(self, queued: QueuedPod, event: str, now: float) -> None:
         """Make a pod active unless a plugin gates it. Coming from the backoff it has been asked about already."""
-        if queued.place is not BACKOFF and not admit(queued, self._rules[queued.profile]):
+        if queued.place is not BACKOFF and not admit(queued, self.rules[queued.profile]):
             self._set_aside(queued, event, now)
             return
         if queued.initial_attempt_timestamp is None:
@@ -94,11 +97,11 @@ class Places:
         self.active.push(queued)
         self.moved(queued, ACTIVE, event, now)
         if event in (POD_ADDED, POD_UPDATED):  # kube-scheduler follows the pod's status upon these two only
-            self._nominator.follow(queued.pod)
+            self.nominator.follow(queued.pod)
 
     def rest(self, queued: QueuedPod, event: str, now: float) -> None:
         """Let a pod sit out its backoff unless a plugin gates it."""
-        if not admit(queued, self._rules[queued.profile]):
+        if not admit(queued, self.rules[queued.profile]):
             self._set_aside(queued, event, now)
             return
         self.withdraw(queued)
@@ -131,8 +134,40 @@ class Places:
     def moved(self, queued: QueuedPod, place: Place | None, event: str, now: float) -> None:
         """Note where a pod is now."""
         before, queued.place = queued.place, place
-        if self._observer is not None and before is not place:
+        if type(queued) is QueuedGroup:
+            self._group_moved(queued, place, event, now)
+        elif self._observer is not None and before is not place:
             self._observer(queued, before, place, event, now)
+
+    def _group_moved(self, entry: QueuedGroup, place: Place | None, event: str, now: float) -> None:
+        if place is BACKOFF:
+            self.resting[entry.uid] = entry
+        else:
+            self.resting.pop(entry.uid, None)
+        for member in entry.members.values():
+            self.member_moved(entry, member, entry.place_of(member), event, now)
+
+    def member_moved(self, entry: QueuedGroup, member: QueuedPod, place: Place | None, event: str, now: float) -> None:
+        """Note where a member of a job is now; an observer hears of pods alone."""
+        entry.take_along(member, now)
+        before, member.place = member.place, place
+        if self._observer is not None and before is not place:
+            gate = member.gating_plugin
+            if place is Place.GATED and not gate:  # not for its own sake
+                member.gating_plugin = entry.gating_plugin
+            self._observer(member, before, place, event, now)
+            member.gating_plugin = gate
+
+    def shut_out(self, queued: QueuedPod, event: str, now: float) -> None:
+        """Something keeps it out now, wherever it waited."""
+        self.withdraw(queued)
+        admit(queued, self.rules[queued.profile])
+        self._set_aside(queued, event, now)
+
+    def has_slot(self, entry: QueuedGroup, change: Change) -> bool:
+        """Is there room for the member that speaks for the job, where this happened?"""
+        groups = self.rules[entry.profile].groups
+        return groups is not None and groups.has_slot(entry, change)
 
     def _set_aside(self, queued: QueuedPod, event: str, now: float) -> None:
         if queued.is_gated:

@@ -57,6 +57,7 @@ class QueuedPod(msgspec.Struct, eq=False, kw_only=True, gc=False):
     rests: bool = False  # it sits its backoff out, though nothing else be ready
     latest: Pod | None = None  # the newest version that arrived while it is in flight
     is_deleted: bool = False  # it was deleted, or bound by somebody else, while it is in flight
+    group: str = ""  # the entry of its job, which it waits in; "": it waits for itself
     ticket: int = 0  # which entry of a `PodHeap` is its own; 0: none
 
     @property

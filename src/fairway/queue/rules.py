@@ -10,18 +10,37 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from fairway.cluster.events import Change
 from fairway.model import Pod
 from fairway.plugin import Code, Hint, Plugin, Refusal, overrides
+from fairway.queue.queued_group import QueuedGroup
 from fairway.queue.queued_pod import QueuedPod, SortKey, priority_order
 
-__all__ = ["DEFAULT_PROFILE", "PreEnqueue", "QueueRules", "admit", "common_order", "profile_name"]
+__all__ = ["DEFAULT_PROFILE", "GroupRules", "PreEnqueue", "QueueRules", "admit", "common_order", "profile_name"]
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_PROFILE = "default-scheduler"
+JOB_GATE = "GangScheduling"  # as kube-scheduler's plugin is called that keeps members out
 
 PreEnqueue = Callable[[Pod], Refusal | None]
+
+
+class GroupRules(Protocol):
+    """What is to be known about jobs that wait."""
+
+    max_backoff: float  # seconds
+
+    def gate(self, entry: QueuedGroup) -> Refusal | None:
+        """Why the job may not be tried yet; None: it may."""
+
+    def priority(self, entry: QueuedGroup) -> int:
+        """How important the job is."""
+
+    def has_slot(self, entry: QueuedGroup, change: Change) -> bool:
+        """Is there room now, where this happened, for the member that speaks for the job?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +50,7 @@ class QueueRules:
     pre_enqueue: Mapping[str, PreEnqueue] = field(default_factory=dict)
     hints: Mapping[str, Sequence[Hint]] = field(default_factory=dict)
     sort_key: SortKey = priority_order
+    groups: GroupRules | None = None  # None: pods are queued one by one
 
     @classmethod
     def of(cls, plugins: Iterable[Plugin], sort_key: SortKey = priority_order) -> QueueRules:
@@ -60,6 +80,8 @@ def common_order(rules: Mapping[str, QueueRules]) -> SortKey:
 
 def admit(queued: QueuedPod, rules: QueueRules) -> bool:
     """May the pod become active? If not, it is marked as gated by the first plugin that refuses it."""
+    if type(queued) is QueuedGroup:
+        return _admit_group(queued, rules)
     gates = rules.pre_enqueue
     if not gates:
         return True
@@ -72,6 +94,20 @@ def admit(queued: QueuedPod, rules: QueueRules) -> bool:
     queued.gating_plugin = ""
     queued.refusal = None
     return True
+
+
+def _admit_group(entry: QueuedGroup, rules: QueueRules) -> bool:
+    """May the job be tried? Its members are asked about one by one; then it is about how many of them may."""
+    entry.num_gated = sum(not admit(member, rules) for member in entry.members.values())
+    assert rules.groups is not None
+    refusal = rules.groups.gate(entry)
+    entry.gating_plugin, entry.refusal = ("", None) if refusal is None else (JOB_GATE, refusal)
+    if refusal is not None and entry.num_gated:  # whose gate is asked again when something helps it
+        gated = next(member for member in entry.members.values() if member.is_gated)
+        entry.gating_plugin = gated.gating_plugin
+        entry.unschedulable_plugins |= {gated.gating_plugin}
+        entry.let_speak(gated.pod)
+    return refusal is None
 
 
 def _refuses(queued: QueuedPod, name: str, pre_enqueue: PreEnqueue) -> bool:

@@ -14,13 +14,16 @@ from itertools import count
 
 from fairway.cluster.changes import pod_changes
 from fairway.cluster.events import Change, ClusterEvent
-from fairway.cluster.nominations import Nominations as ClusterNominations
+from fairway.cluster.intents.nominations import Nominations as ClusterNominations
 from fairway.model import Pod
+from fairway.plugin import Refusal
 from fairway.queue import labels
+from fairway.queue.group_entries import GroupEntries
 from fairway.queue.hints import EVERYTHING, Hints, Strategy
 from fairway.queue.in_flight import InFlight
 from fairway.queue.nominator import Nominations, Nominator
 from fairway.queue.places import ASIDE, Observer, Places
+from fairway.queue.queued_group import QueuedGroup, by_member
 from fairway.queue.queued_pod import Pending, Place, QueuedPod
 from fairway.queue.rules import QueueRules, profile_name
 from fairway.queue.settings import Clock, QueueSettings
@@ -53,6 +56,7 @@ class SchedulingQueue:
         self._places = Places(self._rules, settings, self._nominator, observer)
         self._in_flight = InFlight()
         self._wakeups = Wakeups(Hints(self._rules), self._places, self._in_flight, settings, clock.now())
+        self.groups = GroupEntries(self._pods, self._places, self._in_flight, self._wakeups, clock, self._sequence)
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
@@ -70,6 +74,12 @@ class SchedulingQueue:
         """The pod with that uid, wherever it is."""
         return self._pods.get(uid)
 
+    def refusal_of(self, queued: QueuedPod) -> Refusal | None:
+        """Why it is kept out of the queue: for its own sake, or for that of its job."""
+        if queued.group and not queued.is_gated and queued.place is Place.GATED:
+            return self.groups[queued.group].refusal
+        return queued.refusal
+
     def serves(self, pod: Pod) -> bool:
         """Does a profile of this scheduler answer for the pod?"""
         return profile_name(pod) in self._rules
@@ -80,11 +90,18 @@ class SchedulingQueue:
 
     def counts(self) -> dict[Place, int]:
         """How many pods are in each place."""
-        return {**self._places.counts(), IN_FLIGHT: len(self._in_flight)}
+        counts = {**self._places.counts(), IN_FLIGHT: len(self._in_flight)}
+        for entry in self.groups:  # each counted as one so far
+            for place, sign in ((entry.place, -1), *((member.place, 1) for member in entry.members.values())):
+                if place is not None:
+                    counts[place] += sign
+        return counts
 
     def pending(self) -> Pending:
         """All pods by place, each in its order. Sorts: for people, not for every cycle."""
-        return self._places.pending(tuple(self._pods[uid] for uid in self._in_flight))
+        flying = tuple(self._pods.get(uid) or self.groups[uid] for uid in self._in_flight)
+        pending = self._places.pending(flying)
+        return by_member(pending) if len(self.groups) else pending
 
     # -- pods come, change and go ----------------------------------------------------------------------------------
 
@@ -102,6 +119,9 @@ class SchedulingQueue:
         queued = self._pods.get(uid)
         if queued is None:
             self._enqueue(new, labels.POD_ADDED if old is None else labels.POD_UPDATED)
+            return
+        if queued.group:
+            self.groups.add(self.groups[queued.group].key, new)
             return
         old = old or queued.latest or queued.pod
         if queued.place is IN_FLIGHT:
@@ -125,6 +145,9 @@ class SchedulingQueue:
             return
         if queued.place is IN_FLIGHT:
             queued.is_deleted = True
+            return
+        if queued.group:
+            self.groups.drop(queued, labels.POD_DELETED)
             return
         self._places.withdraw(queued)
         del self._pods[uid]
@@ -166,6 +189,17 @@ class SchedulingQueue:
         self._launch(queued, event, now)
         return queued
 
+    def take_group(self, entry: QueuedGroup) -> bool:
+        """Pop this very job, whatever its turn or backoff. False: it may not be tried."""
+        if entry.place is IN_FLIGHT:
+            return False
+        self.groups.activate(entry.uid)
+        if entry.place is not Place.ACTIVE:
+            return False
+        self._places.withdraw(entry)
+        self._launch(entry, labels.POPPED, self._clock.now())
+        return True
+
     def take(self, uid: str) -> QueuedPod | None:
         """Pop this very pod, whatever its turn or backoff; None if it is gated, in flight or unknown."""
         queued = self._pods.get(uid)
@@ -182,6 +216,9 @@ class SchedulingQueue:
         """The pod needs no more attempts, as far as we know. Nothing to do if it is not in flight."""
         queued = self._pods.get(uid)
         if queued is not None and queued.place is IN_FLIGHT:
+            if queued.group:
+                self.groups.drop(queued, labels.DONE)
+                return
             self._in_flight.finish(uid)
             del self._pods[uid]
             self._places.moved(queued, None, labels.DONE, self._clock.now())
@@ -226,7 +263,7 @@ class SchedulingQueue:
 
     def _launch(self, queued: QueuedPod, event: str, now: float) -> None:
         queued.attempts += 1
-        self._in_flight.start(queued.pod.metadata.uid)
+        self._in_flight.start(queued.uid)
         self._places.moved(queued, IN_FLIGHT, event, now)
 
     # -- things happen ---------------------------------------------------------------------------------------------
@@ -245,6 +282,9 @@ class SchedulingQueue:
         for pod in pods:
             queued = self._pods.get(pod.metadata.uid)
             if queued is None or queued.place is Place.ACTIVE:
+                continue
+            if queued.group:
+                self.groups.activate(queued.group)
                 continue
             if queued.place is IN_FLIGHT:
                 self._in_flight.record(Change(EVERYTHING, None, pod))

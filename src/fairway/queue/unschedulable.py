@@ -11,11 +11,15 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
+from itertools import chain, takewhile
+from typing import Final
 
 from fairway.queue.queued_pod import QueuedPod
 
 __all__ = ["FlushTimes", "UnschedulablePods"]
+
+CALLED_BY: Final = frozenset({"Queues"})
+"""Plugins whose gates nothing opens but themselves: to look again after a while, as at others, would be in vain."""
 
 
 class UnschedulablePods:
@@ -25,13 +29,14 @@ class UnschedulablePods:
         self._pods: OrderedDict[str, QueuedPod] = OrderedDict()
         self._filed: dict[str, set[tuple[str, str]]] = {}  # uid to its keys in the index
         self._index: dict[tuple[str, str], dict[str, QueuedPod]] = {}  # (profile, plugin) to the pods refused
+        self._called: dict[str, QueuedPod] = {}  # gated by those who call them: nobody else looks at these
         self._gated: set[str] = set()
 
     def __len__(self) -> int:
-        return len(self._pods)
+        return len(self._pods) + len(self._called)
 
     def __iter__(self) -> Iterator[QueuedPod]:
-        return iter(self._pods.values())
+        return chain(self._pods.values(), self._called.values())
 
     @property
     def num_gated(self) -> int:
@@ -42,7 +47,12 @@ class UnschedulablePods:
         """Let a pod in, or file one anew that is here already and may have other reasons now."""
         uid = queued.uid
         self._unfile(uid)
-        self._pods[uid] = queued
+        if queued.is_gated and queued.gating_plugin in CALLED_BY:
+            self._pods.pop(uid, None)
+            self._called[uid] = queued
+        else:
+            self._called.pop(uid, None)
+            self._pods[uid] = queued
         profile = queued.profile
         self._filed[uid] = keys = {(profile, plugin) for plugin in queued.unschedulable_plugins}
         if queued.pending_plugins:
@@ -60,7 +70,7 @@ class UnschedulablePods:
         """Take a pod out."""
         uid = queued.uid
         self._unfile(uid)
-        del self._pods[uid]
+        del (self._called if uid in self._called else self._pods)[uid]
 
     def refused_by(self, plugins: Mapping[str, Iterable[str]]) -> list[QueuedPod]:
         """The pods that any of these plugins (per profile) refused, each once."""

@@ -8,15 +8,16 @@ kube-scheduler 1.36's backend/queue/scheduling_queue.go: `movePodsToActiveOrBack
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from fairway.cluster.changes import pod_changes
 from fairway.cluster.events import Change, ClusterEvent
 from fairway.model import Pod
-from fairway.queue.hints import EVERYTHING, SKIP, Hints, Strategy, judge_by
+from fairway.queue.hints import EVERYTHING, SKIP, Hints, PluginChecks, Strategy, judge_by
 from fairway.queue.in_flight import InFlight
 from fairway.queue.labels import BACKOFF_COMPLETE, TIMED_OUT, label
 from fairway.queue.places import ASIDE, Places
+from fairway.queue.queued_group import QueuedGroup
 from fairway.queue.queued_pod import QueuedPod
 from fairway.queue.settings import QueueSettings
 from fairway.queue.unschedulable import FlushTimes
@@ -54,8 +55,27 @@ class Wakeups:
             if only is None or only(queued.pod):
                 strategy = judge_by(concerned[queued.profile], queued, change)
                 if strategy is not SKIP:
+                    if type(queued) is QueuedGroup and self._places.has_slot(queued, change):
+                        strategy = Strategy.IMMEDIATELY
                     self._places.requeue(queued, strategy, name, now)
+        if self._places.resting:
+            self._end_rests(change, only, concerned, now)
         self._in_flight.record(change)
+
+    def _end_rests(
+        self,
+        change: Change,
+        only: Callable[[Pod], bool] | None,
+        concerned: Mapping[str, PluginChecks],
+        now: float,
+    ) -> None:
+        """A job need not sit its backoff out if there is room for the member that it waits for."""
+        for entry in list(self._places.resting.values()):
+            checks = concerned.get(entry.profile)
+            if checks is None or (only is not None and not only(entry.pod)):
+                continue
+            if judge_by(checks, entry, change) is not SKIP and self._places.has_slot(entry, change):
+                self._places.activate(entry, label(change.event), now)
 
     def concerns(self, event: ClusterEvent) -> bool:
         """Is a pod set aside that plugins refused which want to hear of such an event?"""

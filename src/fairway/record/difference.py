@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 from fairway.record.errors import RecordError
+from fairway.record.queues.queue_tables import QUEUE_COLUMNS
 from fairway.record.run import Run
 from fairway.record.schema import TABLES
 
@@ -31,8 +32,13 @@ class Difference:
     columns: tuple[str, ...]  # what differs
 
 
-MEASURED = {"decisions": ("cycle_seconds",)}
+MEASURED = {"decisions": ("cycle_seconds",), "job_decisions": ("cycle_seconds",), "plans": ("cpu_seconds",)}
 """Columns that differ from run to run, by table; of `plugin_times` and `meta` nothing is compared."""
+
+
+JOB_TABLES = ("jobs", "job_decisions", "holds")
+QUEUE_TABLES = ("job_states", "estimates", "plans", "charges")
+"""Those that a run of an older version lacks: nothing in them is compared then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,12 @@ def first_unlike_row(first: Run, second: Run) -> RowDifference | None:
     tables = sorted(
         TABLES.keys() - {"meta", "plugin_times"}, key=lambda name: (name != "decisions", list(TABLES).index(name))
     )
+    unknown = () if first.knows_jobs else ("job_id", "job_decision_id")
+    unqueued = () if first.knows_queues else tuple(column.name for column in QUEUE_COLUMNS)
     for table in tables:
+        unlike = (*MEASURED.get(table, ()), *unknown, *(unqueued if table == "jobs" else ()))
+        if (table in JOB_TABLES and not first.knows_jobs) or (table in QUEUE_TABLES and not first.knows_queues):
+            continue
         pairs = zip_longest(first.tables[table].rows(), second.tables[table].rows())
         for number, (one, other) in enumerate(pairs):
             if one == other:
@@ -59,9 +70,7 @@ def first_unlike_row(first: Run, second: Run) -> RowDifference | None:
             if one is None or other is None:
                 return RowDifference(table, number, one, other, ())
             columns = tuple(
-                name
-                for name in one.keys() | other.keys()
-                if name not in MEASURED.get(table, ()) and one.get(name) != other.get(name)
+                name for name in one.keys() | other.keys() if name not in unlike and one.get(name) != other.get(name)
             )
             if columns:
                 return RowDifference(table, number, one, other, tuple(sorted(columns)))

@@ -1,21 +1,23 @@
 """Runs for other tools: Parquet and CSV, a file a table.
 
 In: a `Run` and a directory. Out: files, written by DuckDB row group by row group, in the order of the schema. The
+files get their names when all are written, and are their owner's alone to read, as runs are. The
 connection that has the run can write nothing; another one, that never saw the run's file, is handed the rows and
 writes them. Traces are made by `perfetto`. Called by the command line and by people in notebooks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 
 import duckdb
 
-from fairway.own_file import check_own, first_bytes, replacing
+from fairway.own_file import PRIVATE_MODE, check_own, first_bytes, replacing
 from fairway.record.errors import CannotWriteError, RecordError, why_refused
 from fairway.record.run import Run
 from fairway.record.schema import TABLES
@@ -46,11 +48,12 @@ def export_csv(run: Run, directory: str | os.PathLike[str], tables: Iterable[str
     return _export(run, Path(directory), tables, ".csv", CSV)
 
 
-def export_table(run: Run, path: str | os.PathLike[str], table: str) -> Path:
-    """Write one table to this file, in the form that its name ends in: .csv or .parquet."""
+def export_table(run: Run, path: str | os.PathLike[str], table: str, rows: Table | None = None) -> Path:
+    """Write one table to this file, in the form that its name ends in: .csv or .parquet; or only these rows of it."""
     path = Path(path)
     _check_tables([table])
-    _write_own(run, table, path, CSV if path.suffix == ".csv" else PARQUET)
+    with _replacing(table, path) as beside:
+        _write(run.tables[table] if rows is None else rows, beside, path, CSV if path.suffix == ".csv" else PARQUET)
     return path
 
 
@@ -59,16 +62,30 @@ def _export(run: Run, directory: Path, tables: Iterable[str], suffix: str, form:
     _check_tables(wanted)
     if directory.exists() and not directory.is_dir():
         raise CannotWriteError(f"cannot write to {directory}: it is a file, and tables go into a directory")
+    paths = {name: directory / f"{name}{suffix}" for name in wanted}
+    with _made(directory), contextlib.ExitStack() as stack:
+        for name, path in paths.items():  # before the first is written
+            check_own(path, WHAT, partial(_is_export, name), CannotWriteError)
+        for name, path in paths.items():  # none gets its name before all are written
+            _write(run.tables[name], stack.enter_context(_replacing(name, path)), path, form)
+    return list(paths.values())
+
+
+@contextlib.contextmanager
+def _made(directory: Path) -> Iterator[None]:
+    """With that directory; if it was made for what the block writes, and that fails, it is no more."""
+    made = [one for one in (directory, *directory.parents) if not one.exists()]
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CannotWriteError(f"cannot write to {directory}: {why_refused(error)}") from error
-    paths = {name: directory / f"{name}{suffix}" for name in wanted}
-    for name, path in paths.items():  # before the first is written
-        check_own(path, WHAT, partial(_is_export, name), CannotWriteError)
-    for name, path in paths.items():
-        _write_own(run, name, path, form)
-    return list(paths.values())
+    try:
+        yield
+    except BaseException:
+        for one in made:
+            with contextlib.suppress(OSError):  # somebody else has put something there
+                one.rmdir()
+        raise
 
 
 def _check_tables(names: Sequence[str]) -> None:
@@ -77,9 +94,8 @@ def _check_tables(names: Sequence[str]) -> None:
         raise RecordError(f"a run has no table {', '.join(unknown)}; its tables are {', '.join(TABLES)}")
 
 
-def _write_own(run: Run, name: str, path: Path, form: str) -> None:
-    with replacing(path, WHAT, partial(_is_export, name), CannotWriteError) as beside:
-        _write(run.tables[name], beside, path, form)
+def _replacing(name: str, path: Path) -> contextlib.AbstractContextManager[Path]:
+    return replacing(path, WHAT, partial(_is_export, name), CannotWriteError, PRIVATE_MODE)
 
 
 def _is_export(name: str, path: Path) -> bool:

@@ -33,6 +33,11 @@ SLOWDOWN = (
 READ = "datasets that pods read, each time one begins to run (simulations)"
 COST = "what an average day costs by the nodes' prices (fairway.dev/price, an hour)"
 STRANDED = "idle, but of no use to a typical pod of the run, which lacks CPU, a device, a model, or needs no device"
+JOB_WAIT = "from when a job is complete, with as many members as it takes and none of them gated, to its start"
+JOB_SPREAD = "from the binding of a job's first member to its start, of jobs that started"
+DEADLOCK = "jobs that have not started hold room, none can complete, and one could if the others held nothing"
+BLOCKED = "a job stands ready and fits, and is not tried because of others before it; looked at every 10 s"
+PARTIAL_HOLD = "room that permit plugins keep for members of jobs that have not started"
 
 
 def _distribution(name: str, unit: str, better: Literal["lower", "higher", ""], meaning: str) -> list[Definition]:
@@ -95,6 +100,16 @@ DEFINITIONS: Final = (
     Definition("data_remote_gib", "GiB", "lower", "how much data that was, of datasets that have a size"),
     Definition("data_remote_hours", "h", "lower", "run time of pods that read from other nodes, by the share of reads"),
     Definition("data_extra_hours", "h", "lower", "run time that reading from afar has added (spec.dataReads)"),
+    Definition("jobs_created", "jobs", "", "pods that belong together count as one, whatever they ask for"),
+    Definition("jobs_started", "jobs", "higher", "of those, as many members bound as have to start together"),
+    *_distribution("job_wait", "s", "lower", JOB_WAIT),
+    *_distribution("job_start_spread", "s", "lower", JOB_SPREAD),
+    Definition("job_attempts", "", "lower", "attempts to start a job"),
+    Definition("partial_hold_node_hours", "h", "lower", f"nodes times hours: {PARTIAL_HOLD}; a node counts once"),
+    Definition("partial_hold_{}", "amount·s", "lower", f"amounts times seconds: {PARTIAL_HOLD}"),
+    Definition("deadlocks", "", "lower", f"{DEADLOCK}, counted (simulations)"),
+    Definition("deadlock_seconds", "s", "lower", f"{DEADLOCK}, for so long (simulations)"),
+    Definition("blocked_ahead_seconds", "s", "lower", f"jobs times seconds: {BLOCKED} (`record: {{gangs: true}}`)"),
     Definition("attempts", "", "lower", "attempts to place a pod"),
     Definition("preemptions", "", "lower", "attempts that evicted pods"),
     Definition("wasted_seconds_{}", "amount·s", "lower", "held by pods that were evicted, lost, refused or failed"),

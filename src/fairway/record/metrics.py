@@ -18,6 +18,7 @@ from fairway.record.data_metrics import DataMetrics, data_metrics
 from fairway.record.distribution import Distribution, jain_index
 from fairway.record.exclusive_load import allocated_shares
 from fairway.record.gpu_history import GpuMetrics, gpu_metrics
+from fairway.record.job_metrics import JobCounts, JobTimes, job_metrics
 from fairway.record.load import Floats, LoadHistory, load_history
 from fairway.record.placement import Cost, Imbalance, NodesUsed, cost_of, fragmentation, imbalance, nodes_used
 from fairway.record.run import Run
@@ -83,6 +84,12 @@ class Metrics:
     fragmentation: dict[str, float]
     gpu: GpuMetrics | None  # None: no node has GPU devices
     data: DataMetrics | None  # None: no pod read a dataset
+    jobs: JobCounts | None  # None: no pods belong together
+    job: JobTimes | None
+    partial_hold: dict[str, float]  # empty where there are no jobs
+    deadlocks: int | None
+    deadlock_seconds: float | None
+    blocked_ahead_seconds: float | None
     attempts: int
     preemptions: int
     wasted_seconds: dict[str, float]
@@ -131,6 +138,7 @@ def measure(run: Run) -> Metrics:
     wasted = history.held.integral(np.isin(intervals["reason"], WASTED))
     users = _users(history, pods, intervals["pod_id"], waits, slowdowns)
     services = np.array([user.service for user in users.values()])
+    jobs = job_metrics(run)
     slowed = np.array([user.slowdown_mean for user in users.values() if user.slowdown_mean is not None])
     return Metrics(
         pods=PodCounts(
@@ -160,14 +168,28 @@ def measure(run: Run) -> Metrics:
         fragmentation=fragmentation(history, *_pod_classes(run)),
         gpu=gpu_metrics(run),
         data=data_metrics(run),
+        jobs=None if jobs is None else jobs.jobs,
+        job=None if jobs is None else jobs.times,
+        partial_hold={} if jobs is None else jobs.partial_hold,
+        deadlocks=None if jobs is None else jobs.deadlocks,
+        deadlock_seconds=None if jobs is None else jobs.deadlock_seconds,
+        blocked_ahead_seconds=None if jobs is None else jobs.blocked_ahead_seconds,
         attempts=int(pods["attempts"].sum()),
-        preemptions=len(run.decisions.where("num_victims > 0")),
+        preemptions=_preemptions(run),
         wasted_seconds=dict(zip(history.resources, wasted.tolist(), strict=True)),
         fairness_slowdown=jain_index(slowed),
         fairness_service=jain_index(services),
         users=users,
         timing=_timing(run),
     )
+
+
+def _preemptions(run: Run) -> int:
+    """Attempts that evicted pods, for one pod or for a whole job."""
+    evicting = run.decisions.where("num_victims > 0")
+    if not run.knows_jobs:
+        return len(evicting)
+    return len(evicting.where("job_decision_id IS NULL")) + len(run.job_decisions.where("num_victims > 0"))
 
 
 def _slowdowns(pods: dict[str, NDArray[Any]]) -> Floats:

@@ -6,15 +6,20 @@ In: the calls of `Recorder`, which says what each means. Out: nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
+from fairway.batch.accounts import ChargeLine
+from fairway.batch.batch_world import PassReport
+from fairway.batch.job import BatchJob
 from fairway.cycle import Decision, Spent
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.model import ApiObject, Node, Pod
+from fairway.plan import StartEstimate
 from fairway.queue import Place
 from fairway.record.recorder import Scored
-from fairway.record.vocabulary import DataRead, NodeChange, NodeEnd, PodEnd
+from fairway.record.vocabulary import DataRead, HoldEnd, HoldWhy, NodeChange, NodeEnd, PlanKind, PodEnd
 
 __all__ = ["NullRecorder"]
 
@@ -23,6 +28,7 @@ class NullRecorder:
     """Takes everything, keeps nothing."""
 
     is_recording = False
+    keeps_estimates = False
 
     def __init__(self) -> None:
         self._num_pods = 0
@@ -44,6 +50,8 @@ class NullRecorder:
         self._num_pods += 1
         return self._num_pods - 1
 
+    def changed(self, t: float, pod: Pod) -> None: ...
+
     def decided(
         self,
         t: float,
@@ -53,6 +61,15 @@ class NullRecorder:
         cycle_seconds: float,
         best: Sequence[Scored] = (),
     ) -> None: ...
+
+    def group_decided(self, t: float, scheduler: str, decision: GroupDecision, cycle_seconds: float) -> None:
+        members = [member for one in (decision, *decision.companions) for member in one.members]
+        for member in members:  # who knows nothing of groups hears of pods
+            self.decided(t, scheduler, member.attempt, member, cycle_seconds / len(members))
+
+    def held(self, t: float, uid: str, node: str, why: HoldWhy) -> None: ...
+
+    def released(self, t: float, uid: str, ended: HoldEnd) -> None: ...
 
     def queue_moved(
         self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str
@@ -81,6 +98,16 @@ class NullRecorder:
     def object_deleted(self, t: float, thing: ApiObject) -> None: ...
 
     def event(self, t: float, kind: str, subject: str, reason: str, message: str) -> None: ...
+
+    def job_stands(self, t: float, job: BatchJob, account: str, limit: float) -> None: ...
+
+    def job_dated(
+        self, job: BatchJob, estimate: StartEstimate, nodes: Sequence[str], factors: Mapping[str, float] | None
+    ) -> None: ...
+
+    def planned(self, t: float, scheduler: str, kind: PlanKind, report: PassReport) -> None: ...
+
+    def charged(self, line: ChargeLine) -> None: ...
 
     def plugin_times(self, t: float, scheduler: str, times: Iterable[Spent], *, is_of_attempt: bool = True) -> None: ...
 

@@ -24,7 +24,16 @@ class RecordOptions:
     events: bool = True
     objects: bool = True  # manifests of everything that is no pod and no node, as it came and went
     plugin_times: bool = False  # what each plugin used in each attempt: has to be measured, which takes time itself
+    gangs: bool = False  # every 10 s, which jobs fit and are not tried: has to be found out by trying, which takes time
+    estimates: bool | None = (
+        None  # dates of waiting jobs: have to be worked out, which takes time; None: with decisions
+    )
     chunk_rows: int = 50_000  # a table with so many rows in memory is written out, and all others with it
+
+    @property
+    def keeps_estimates(self) -> bool:
+        """Are dates of waiting jobs to be worked out, and kept?"""
+        return self.decisions != "none" if self.estimates is None else self.estimates
 
     def __post_init__(self) -> None:
         if self.decisions not in (*get_args(Keep), "placed"):

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from fairway.own_file import first_bytes, replacing
+from fairway.own_file import PRIVATE_MODE, first_bytes, replacing
 from fairway.record.errors import CannotWriteError
 from fairway.record.run import Run
 
@@ -40,7 +40,10 @@ def export_trace(run: Run, path: str | os.PathLike[str]) -> int:
     path = Path(path)
     count = 0
     is_packed = path.suffix == ".gz"
-    with replacing(path, "a trace", _is_trace, CannotWriteError) as beside, _open(beside, is_packed=is_packed) as file:
+    with (
+        replacing(path, "a trace", _is_trace, CannotWriteError, PRIVATE_MODE) as beside,
+        _open(beside, is_packed=is_packed) as file,
+    ):
         file.write(BEGINNING + "\n")
         for event in _events(run):
             file.write((",\n" if count else "") + json.dumps(event, separators=(",", ":")))

@@ -7,14 +7,19 @@ place a simulation records nothing and need not know.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
+from fairway.batch.accounts import ChargeLine
+from fairway.batch.batch_world import PassReport
+from fairway.batch.job import BatchJob
 from fairway.cycle import Decision, Inspection, Spent
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.model import ApiObject, Node, Pod
+from fairway.plan import StartEstimate
 from fairway.queue import Place
-from fairway.record.vocabulary import DataRead, NodeChange, NodeEnd, PodEnd
+from fairway.record.vocabulary import DataRead, HoldEnd, HoldWhy, NodeChange, NodeEnd, PlanKind, PodEnd
 
 __all__ = ["Recorder", "Scored", "best_nodes"]
 
@@ -43,6 +48,10 @@ class Recorder(Protocol):
     def is_recording(self) -> bool:
         """False: nothing is kept, so nothing has to be measured or worked out for it."""
 
+    @property
+    def keeps_estimates(self) -> bool:
+        """Are dates of waiting jobs to be worked out for it?"""
+
     def __enter__(self) -> Self: ...
 
     def __exit__(
@@ -62,6 +71,9 @@ class Recorder(Protocol):
     def pod_created(self, t: float, pod: Pod, scheduler: str) -> int:
         """A pod is there, waiting for that scheduler (empty: for none). Returns its number in the run."""
 
+    def changed(self, t: float, pod: Pod) -> None:
+        """Gates, labels or annotations of a pod that waits are others."""
+
     def decided(
         self,
         t: float,
@@ -72,6 +84,15 @@ class Recorder(Protocol):
         best: Sequence[Scored] = (),
     ) -> None:
         """An attempt was made; `best` are the best nodes with their scores, if somebody looked (`best_nodes`)."""
+
+    def group_decided(self, t: float, scheduler: str, decision: GroupDecision, cycle_seconds: float) -> None:
+        """An attempt was made for a whole job, and its companions; their members are not told one by one."""
+
+    def held(self, t: float, uid: str, node: str, why: HoldWhy) -> None:
+        """Room on a node is kept for a pod that is not bound."""
+
+    def released(self, t: float, uid: str, ended: HoldEnd) -> None:
+        """It is kept no longer, and the pod was not bound; nothing if none was kept."""
 
     def queue_moved(
         self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str
@@ -113,6 +134,20 @@ class Recorder(Protocol):
 
     def event(self, t: float, kind: str, subject: str, reason: str, message: str) -> None:
         """People were told something."""
+
+    def job_stands(self, t: float, job: BatchJob, account: str, limit: float) -> None:
+        """A job of a queue is somewhere else in its life, or something else that is written of it is."""
+
+    def job_dated(
+        self, job: BatchJob, estimate: StartEstimate, nodes: Sequence[str], factors: Mapping[str, float] | None
+    ) -> None:
+        """A waiting job is told when it will start, and where if nothing changes; `factors` are its priority's."""
+
+    def planned(self, t: float, scheduler: str, kind: PlanKind, report: PassReport) -> None:
+        """Queues were planned."""
+
+    def charged(self, line: ChargeLine) -> None:
+        """A line of the books, of a job that is or was in a queue; each is told once."""
 
     def plugin_times(self, t: float, scheduler: str, times: Iterable[Spent], *, is_of_attempt: bool = True) -> None:
         """What plugins used in the attempt that was told last, or else between attempts, of all of the run."""

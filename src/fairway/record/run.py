@@ -33,7 +33,7 @@ class Run:
         self.meta = opened.meta
         self._missing = opened.missing
         self.resources = opened.resources
-        """Resources by name, with their columns in `nodes`, `pods` and `occupancy`."""
+        """Resources by name, with their columns in `nodes`, `pods`, `holds`, `occupancy` and `charges`."""
         self.nodes = self._table("nodes")
         self.pods = self._table("pods")
         self.templates = self._table("templates")
@@ -42,6 +42,13 @@ class Run:
         self.scores = self._table("scores")
         self.data = self._table("data")
         self.preemptions = self._table("preemptions")
+        self.jobs = self._table("jobs")
+        self.job_decisions = self._table("job_decisions")
+        self.holds = self._table("holds")
+        self.job_states = self._table("job_states")
+        self.estimates = self._table("estimates")
+        self.plans = self._table("plans")
+        self.charges = self._table("charges")
         self.queue_moves = self._table("queue_moves")
         self.occupancy = self._table("occupancy")
         self.data_reads = self._table("data_reads")
@@ -129,6 +136,16 @@ class Run:
             (row,) = self.sql(f"SELECT coalesce(max(time), 0.0) AS time FROM ({latest})").rows()
             self.meta["end_seconds"] = row["time"]
         return float(self.meta["end_seconds"])
+
+    @property
+    def knows_jobs(self) -> bool:
+        """Does it say which pods belong together? Runs that older versions wrote do not."""
+        return "jobs" not in self._missing
+
+    @property
+    def knows_queues(self) -> bool:
+        """Does it say where jobs of queues stood? Runs that older versions wrote do not."""
+        return not self._missing & {"jobs", "job_states"}
 
     # -- tables ------------------------------------------------------------------------------------------------------
 

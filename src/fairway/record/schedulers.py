@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from fairway.batch.settings import BatchSettings
 from fairway.config import Configuration
 from fairway.config.config_file import API_VERSION, KIND
 from fairway.config.document import configuration_document
@@ -31,10 +32,14 @@ class RecordedScheduler:
     view_delay: float = 0.0  # how late it hears of anything
     bind_latency: float = 0.0  # from decision to the API server
     plugins: dict[str, dict[str, str]] = field(default_factory=dict)  # those of users, with their `PluginSource`
+    batch: dict[str, Any] | None = None  # its queues, as `BatchSettings.document`; None: it has none
 
     def document(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self)
+        plain = asdict(self)
+        if self.batch is None:
+            del plain["batch"]
+        return plain
 
 
 def recorded_scheduler(
@@ -45,6 +50,7 @@ def recorded_scheduler(
     decision_latency: float = 0.0,
     view_delay: float = 0.0,
     bind_latency: float = 0.0,
+    batch: BatchSettings | None = None,
 ) -> RecordedScheduler:
     """What a run keeps of a scheduler; plugins that are not `builtin` are kept by name and source."""
     config = configuration_document(configuration)
@@ -56,7 +62,8 @@ def recorded_scheduler(
         if plugin not in builtin
     }
     sources = {plugin: plugin_source(plugin, entry)._asdict() for plugin, entry in foreign.items()}
-    return RecordedScheduler(name, config, decision_latency, view_delay, bind_latency, sources)
+    queues = None if batch is None else batch.document()
+    return RecordedScheduler(name, config, decision_latency, view_delay, bind_latency, sources, queues)
 
 
 def schedulers_of_meta(meta: Mapping[str, Any]) -> list[RecordedScheduler] | None:
@@ -75,7 +82,7 @@ def _scheduler(plain: Any) -> RecordedScheduler:
     if not isinstance(plain, dict) or not {"name", "config"} <= plain.keys() <= known.keys():
         raise ValueError("a scheduler without name and config")
     times = [plain.get(name, 0.0) for name in ("decision_latency", "view_delay", "bind_latency")]
-    wanted = {"name": str, "config": dict, "plugins": dict}
+    wanted = {"name": str, "config": dict, "plugins": dict, "batch": dict}
     is_wrong = any(not isinstance(plain[key], kind) for key, kind in wanted.items() if key in plain)
     if is_wrong or not all(isinstance(time, int | float) and 0 <= time < 1e9 for time in times):
         raise ValueError("a scheduler whose fields are of another kind")

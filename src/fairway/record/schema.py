@@ -12,6 +12,8 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
+from fairway.record.job_tables import HOLDS, JOB_DECISIONS, JOBS
+from fairway.record.queues.queue_tables import CHARGES, ESTIMATES, JOB_STATES, PLANS
 from fairway.record.table_schema import Field, TableSchema
 from fairway.record.vocabulary import IntervalEnd, NodeChange, NodeEnd, ObjectVerb, PodEnd
 
@@ -32,8 +34,9 @@ META = TableSchema(
     "meta",
     "What the run is: `schema_version`, `fairway_version`, `origin` (`simulated` or `live`), `anonymous` (are names "
     "replaced by pseudonyms?), `scenario` (completed; of a live cluster and of an anonymous run only a title), "
-    "`schedulers` (each with its whole configuration, every default filled in, its latencies in seconds, and package "
-    "or file and digest of each plugin that is not built in), `seed`, `policies` (the name of the one that was "
+    "`schedulers` (each with its whole configuration, every default filled in, its latencies in seconds, package "
+    "or file and digest of each plugin that is not built in, and as `batch` the queues that its jobs wait in), `seed`, "
+    "`policies` (the name of the one that was "
     "simulated; of a live cluster its schedulers'), `options` (what was kept), `source` (of a run made from messages: "
     "`origin` on a real clock, `format`, `lines_read`, `lines_skipped`), `complete` (false: "
     "interrupted; `interruption` says by what), `end_seconds`, `num_rows` of each table, and `began` "
@@ -48,7 +51,7 @@ RESOURCES = TableSchema(
     (
         Field("number", "INTEGER", "order of appearance, from 0"),
         Field("resource", "VARCHAR", "the name Kubernetes has for it: `cpu`, `nvidia.com/gpu`"),
-        Field("amount_column", "VARCHAR", "its column in `nodes`, `pods` and `occupancy`"),
+        Field("amount_column", "VARCHAR", "its column in `nodes`, `pods`, `holds`, `occupancy` and `charges`"),
         Field("unit", "VARCHAR", "`milli` (thousandths), `bytes` or `count`"),
     ),
 )
@@ -87,7 +90,8 @@ PODS = TableSchema(
         Field("owner", "VARCHAR", "`Kind/name` of its controller", is_nullable=True),
         Field("priority", "INTEGER", "priority"),
         Field("template_id", "INTEGER", "its manifest, in `templates`"),
-        Field("annotations", "VARCHAR", "its annotations under `fairway.dev/`, as JSON", is_nullable=True),
+        Field("annotations", "VARCHAR", "its annotations under `fairway.dev/` and those of its group, as JSON",
+              is_nullable=True),
         Field("attempts", "INTEGER", "how often a scheduler tried to place it"),
         Field("created_seconds", "DOUBLE", "when it was created"),
         Field("bound_seconds", "DOUBLE", "when it was bound to a node", is_nullable=True),
@@ -101,12 +105,15 @@ PODS = TableSchema(
               "began; preemption compares it", is_nullable=True),
         Field("leaving_seconds", "DOUBLE", "when it was asked to go; from then on until it ended it was terminating",
               is_nullable=True),
+        Field("job_id", "INTEGER", "the job it belongs to; runs that older versions wrote do not say",
+              is_nullable=True),
     ),
     amounts="requests, the last ones in force",
 )  # fmt: skip
 TEMPLATES = TableSchema(
     "templates",
-    "Manifests of pods without what is a pod's own (name, uid, node, times, annotations under `fairway.dev/`, status).",
+    "Manifests of pods without what is a pod's own (name, uid, node, times, annotations under `fairway.dev/` or "
+    "of its group, status).",
     "template_id",
     (
         Field("template_id", "INTEGER", "number"),
@@ -138,6 +145,8 @@ DECISIONS = TableSchema(
         Field("nominated_node", "VARCHAR", "the node that preemption makes room on", is_nullable=True),
         Field("num_victims", "INTEGER", "how many pods it evicts there"),
         Field("message", "VARCHAR", "why the pod was not placed", is_nullable=True),
+        Field("job_id", "INTEGER", "the pod's job; runs that older versions wrote do not say", is_nullable=True),
+        Field("job_decision_id", "BIGINT", "the attempt for the whole job that it is part of", is_nullable=True),
     ),
 )  # fmt: skip
 FILTER_COUNTS = TableSchema(
@@ -301,28 +310,12 @@ GAPS = TableSchema(
     ),
 )
 
-TABLES: Final = {
-    table.name: table
-    for table in (
-        META,
-        RESOURCES,
-        NODES,
-        PODS,
-        TEMPLATES,
-        DECISIONS,
-        FILTER_COUNTS,
-        SCORES,
-        DATA,
-        PREEMPTIONS,
-        QUEUE_MOVES,
-        OCCUPANCY,
-        DATA_READS,
-        EVENTS,
-        OBJECTS,
-        PLUGIN_TIMES,
-        GAPS,
-    )
-}
+ALL: Final = (
+    META, RESOURCES, NODES, PODS, TEMPLATES, DECISIONS, FILTER_COUNTS, SCORES, DATA, PREEMPTIONS, JOBS, JOB_DECISIONS,
+    HOLDS, JOB_STATES, ESTIMATES, PLANS, CHARGES, QUEUE_MOVES, OCCUPANCY, DATA_READS, EVENTS, OBJECTS, PLUGIN_TIMES,
+    GAPS,
+)  # fmt: skip
+TABLES: Final = {table.name: table for table in ALL}
 
 UNITS = {"cpu": "milli", "memory": "bytes", "ephemeral-storage": "bytes"}
 

@@ -7,16 +7,21 @@ numbers the pods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
+from fairway.batch.accounts import ChargeLine
+from fairway.batch.batch_world import PassReport
+from fairway.batch.job import BatchJob
 from fairway.cycle import Decision, Spent
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.model import ApiObject, Node, Pod
+from fairway.plan import StartEstimate
 from fairway.queue import Place
 from fairway.record.recorder import Recorder, Scored
-from fairway.record.vocabulary import DataRead, NodeChange, NodeEnd, PodEnd
+from fairway.record.vocabulary import DataRead, HoldEnd, HoldWhy, NodeChange, NodeEnd, PlanKind, PodEnd
 
 __all__ = ["SeveralRecorders"]
 
@@ -31,6 +36,10 @@ class SeveralRecorders:
     @property
     def is_recording(self) -> bool:
         return any(recorder.is_recording for recorder in self._recorders)
+
+    @property
+    def keeps_estimates(self) -> bool:
+        return any(recorder.keeps_estimates for recorder in self._recorders)
 
     def __enter__(self) -> Self:
         for recorder in self._recorders:
@@ -58,6 +67,10 @@ class SeveralRecorders:
         first, *_ = [recorder.pod_created(t, pod, scheduler) for recorder in self._recorders]
         return first
 
+    def changed(self, t: float, pod: Pod) -> None:
+        for recorder in self._recorders:
+            recorder.changed(t, pod)
+
     def decided(
         self,
         t: float,
@@ -69,6 +82,18 @@ class SeveralRecorders:
     ) -> None:
         for recorder in self._recorders:
             recorder.decided(t, scheduler, attempt, decision, cycle_seconds, best)
+
+    def group_decided(self, t: float, scheduler: str, decision: GroupDecision, cycle_seconds: float) -> None:
+        for recorder in self._recorders:
+            recorder.group_decided(t, scheduler, decision, cycle_seconds)
+
+    def held(self, t: float, uid: str, node: str, why: HoldWhy) -> None:
+        for recorder in self._recorders:
+            recorder.held(t, uid, node, why)
+
+    def released(self, t: float, uid: str, ended: HoldEnd) -> None:
+        for recorder in self._recorders:
+            recorder.released(t, uid, ended)
 
     def queue_moved(
         self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str
@@ -123,6 +148,24 @@ class SeveralRecorders:
     def event(self, t: float, kind: str, subject: str, reason: str, message: str) -> None:
         for recorder in self._recorders:
             recorder.event(t, kind, subject, reason, message)
+
+    def job_stands(self, t: float, job: BatchJob, account: str, limit: float) -> None:
+        for recorder in self._recorders:
+            recorder.job_stands(t, job, account, limit)
+
+    def job_dated(
+        self, job: BatchJob, estimate: StartEstimate, nodes: Sequence[str], factors: Mapping[str, float] | None
+    ) -> None:
+        for recorder in self._recorders:
+            recorder.job_dated(job, estimate, nodes, factors)
+
+    def planned(self, t: float, scheduler: str, kind: PlanKind, report: PassReport) -> None:
+        for recorder in self._recorders:
+            recorder.planned(t, scheduler, kind, report)
+
+    def charged(self, line: ChargeLine) -> None:
+        for recorder in self._recorders:
+            recorder.charged(line)
 
     def plugin_times(self, t: float, scheduler: str, times: Iterable[Spent], *, is_of_attempt: bool = True) -> None:
         kept = list(times)

@@ -13,8 +13,11 @@ from fairway.record.vocabulary import Word
 
 __all__ = ["Field", "TableSchema"]
 
-NO_MOMENTS: Final = ("cycle_seconds", "cpu_seconds", "start_seconds")
-"""Fields that say how long something took, or when something was that may have been before the run."""
+NO_MOMENTS: Final = (
+    "cycle_seconds", "cpu_seconds", "start_seconds", "limit_seconds", "run_seconds", "likely_seconds", "safe_seconds",
+    "by_limits_seconds", "safe_held", "rate",
+)  # fmt: skip
+"""Fields that say how long something took, or when something was or will be that may lie outside of the run."""
 
 SqlType = Literal["VARCHAR", "DOUBLE", "BIGINT", "INTEGER", "BOOLEAN"]
 Lists = tuple[type[Word], ...]

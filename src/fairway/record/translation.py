@@ -9,6 +9,7 @@ world tells the recorder itself. Called by `sim.simulation` and `live.recording`
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -38,7 +39,7 @@ class EventTranslator:
         self._nodes: dict[str, Node] = {}
         self._pods: dict[str, Pod] = {}  # by uid: those that have not ended
         self._bound: set[str] = set()
-        self._residents: dict[str, set[str]] = {}  # by node: uids of those that are bound to it
+        self._residents: defaultdict[str, set[str]] = defaultdict(set)  # by node: uids of those that are bound to it
         self._orphans: dict[str, set[str]] = {}  # by node that is not there: uids of pods bound to it
 
     def saw(self, event: Event) -> None:
@@ -74,41 +75,66 @@ class EventTranslator:
             self._recorder.node_changed(now, node, what)
 
     def _saw_pod(self, pod: Pod, is_gone: bool) -> None:
-        uid, now = pod.metadata.uid, self._now()
+        recorder, now = self._recorder, self._now()
+        uid, status, node = pod.metadata.uid, pod.status, pod.spec.node_name
+        is_over = is_gone or pod.is_finished
         before = self._pods.get(uid)
         if before is None:
-            if is_gone or pod.is_finished:
-                return  # over before we came, or told already
-            self._recorder.pod_created(now, pod, profile_name(pod))
+            if is_over:
+                return  # before we came, or told already
+            recorder.pod_created(now, pod, profile_name(pod))
+        elif not node and not _says_the_same(before, pod):
+            recorder.changed(now, pod)
         self._pods[uid] = pod
-        if pod.spec.node_name and uid not in self._bound:
+        if node and uid not in self._bound:
             self._bind(now, pod)
-        if pod.status.start_time is not None and (before is None or before.status.start_time != pod.status.start_time):
-            self._recorder.acknowledged(now, uid, (pod.status.start_time - self._beginning).total_seconds())
-        if pod.is_terminating and (before is None or not before.is_terminating):
-            self._recorder.leaves(now, uid)
+        if status.start_time is not None and (before is None or before.status.start_time != status.start_time):
+            recorder.acknowledged(now, uid, (status.start_time - self._beginning).total_seconds())
+        if pod.metadata.deletion_timestamp is not None and (before is None or not before.is_terminating):
+            recorder.leaves(now, uid)
         if before is not None:
-            if pod.status.phase == "Running" != before.status.phase:
-                self._recorder.started(now, uid)
-            if not seem_alike(before, pod) and pod_requests(before) != pod_requests(pod):
-                self._recorder.resized(now, pod)
-        if is_gone or pod.is_finished:
+            if status.phase == "Running" != before.status.phase:
+                recorder.started(now, uid)
+            if not _asks_the_same(before, pod) and pod_requests(before) != pod_requests(pod):
+                recorder.resized(now, pod)
+        if is_over:
             del self._pods[uid]
             if uid in self._bound:
                 self._bound.remove(uid)
-                self._residents.get(pod.spec.node_name, set()).discard(uid)
-            elif pod.spec.node_name in self._orphans:
-                self._orphans[pod.spec.node_name].discard(uid)
-            self._recorder.ended(now, uid, pod_end(pod))
+                self._residents.get(node, set()).discard(uid)
+            elif node in self._orphans:
+                self._orphans[node].discard(uid)
+            recorder.ended(now, uid, pod_end(pod))
 
     def _bind(self, now: float, pod: Pod) -> None:
         uid, node = pod.metadata.uid, pod.spec.node_name
         if node in self._nodes:
             self._bound.add(uid)
-            self._residents.setdefault(node, set()).add(uid)
+            self._residents[node].add(uid)
             self._recorder.bound(now, uid, node, pod.metadata.annotations.get(GPU_INDEX))
         else:
             self._orphans.setdefault(node, set()).add(uid)
+
+
+def _says_the_same(before: Pod, pod: Pod) -> bool:
+    """Is it gated and labelled as before, and annotated?"""
+    one, two = before.metadata, pod.metadata
+    if (one.labels, before.spec.scheduling_gates) != (two.labels, pod.spec.scheduling_gates):
+        return False
+    return one.annotations == two.annotations
+
+
+def _asks_the_same(before: Pod, pod: Pod) -> bool:
+    """Is it easily seen? Servers count changes of a pod's spec (1.33 and later); kubelets tell what they gave."""
+    generation = pod.metadata.generation
+    if generation and generation == before.metadata.generation and not (_got(before) or _got(pod)):
+        return True
+    return seem_alike(before, pod)
+
+
+def _got(pod: Pod) -> bool:
+    status = pod.status
+    return bool(status.container_statuses or status.init_container_statuses or status.resources)
 
 
 def pod_end(pod: Pod) -> PodEnd:

@@ -9,7 +9,21 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple, Self
 
-__all__ = ["DataRead", "HoldNote", "IntervalEnd", "NodeChange", "NodeEnd", "ObjectVerb", "PodEnd", "Word"]
+__all__ = [
+    "BlockedNote",
+    "DataRead",
+    "DeadlockNote",
+    "HoldEnd",
+    "HoldNote",
+    "HoldWhy",
+    "IntervalEnd",
+    "NodeChange",
+    "NodeEnd",
+    "ObjectVerb",
+    "PlanKind",
+    "PodEnd",
+    "Word",
+]
 
 
 class Word(enum.StrEnum):
@@ -75,6 +89,44 @@ class HoldNote(Word):
     HELD = "Held", "it has its node, and waits for them"
     ALLOWED = "Allowed", "they let it go: it is bound next"
     NOT_ALLOWED = "NotAllowed", "one of them rejected it, or lost its patience: it goes back to the queue"
+
+
+class DeadlockNote(Word):
+    """What is told about jobs that wait for each other's room (the `reason` of an event of a simulation)."""
+
+    BEGUN = "Deadlock", "jobs that have not started hold room, none can complete, and one could without the others"
+    OVER = "DeadlockOver", "that is so no longer"
+
+
+class BlockedNote(Word):
+    """What is told about jobs that fit and are not tried (the `reason` of an event of a simulation)."""
+
+    BEGUN = "BlockedAhead", "the job has stood ready for ten seconds and fits, but others are tried before it"
+    OVER = "BlockedAheadOver", "that is so no longer"
+
+
+class HoldWhy(Word):
+    """What room on a node is kept for."""
+
+    PERMIT = "permit", "permit plugins wait with the pod's binding"
+    BINDING = "binding", "the pod is being bound"
+    EARMARK = "earmark", "pods leave the node to make room for the pod's job"
+
+
+class HoldEnd(Word):
+    """How that ended."""
+
+    BOUND = "bound", "the pod was bound, or may be: it is being bound next"
+    REJECTED = "rejected", "the pod went back to the queue, or its job gave the room up"
+    TIMEOUT = "timeout", "a permit plugin lost its patience"
+    DELETED = "deleted", "the pod ended before it was bound"
+
+
+class PlanKind(Word):
+    """What queues were planned for."""
+
+    PASS = "pass", "who may start now, and who is promised a date"
+    FORECAST = "forecast", "when the others will start"
 
 
 class DataRead(NamedTuple):

@@ -19,6 +19,7 @@ from fairway.explain.controllers import Wanted
 from fairway.explain.manifests import Manifests
 from fairway.explain.trial import Trial, Verdict
 from fairway.explain.workloads.rollout import Rollout
+from fairway.explain.workloads.staged_rollout import StagedRollout
 from fairway.model import (
     DaemonSet,
     Deployment,
@@ -32,10 +33,12 @@ from fairway.model import (
 from fairway.model.controllers import RollingUpdate
 from fairway.record import NullRecorder, RecordOptions
 from fairway.rehearsal.rollout_watch import RolloutStep, RolloutWatch
+from fairway.rehearsal.staged_controller import StagedController
 from fairway.sim.simulation import Plan, SchedulerPlan, Simulation
 
 __all__ = ["RolloutAnswer", "play_rollouts"]
 
+AnyRollout = Rollout | StagedRollout
 CONTROLLERS = ReplicaSet | StatefulSet | ReplicationController
 
 
@@ -43,7 +46,7 @@ CONTROLLERS = ReplicaSet | StatefulSet | ReplicationController
 class RolloutAnswer:
     """What came of a roll-out."""
 
-    rollout: Rollout
+    rollout: AnyRollout
     steps: list[RolloutStep]
     is_complete: bool
     num_new: int  # new pods on nodes in the end
@@ -66,7 +69,7 @@ class RolloutAnswer:
 
 
 def play_rollouts(
-    trial: Trial, verdicts: Sequence[Verdict], told: Callable[[Rollout], None] = lambda rollout: None
+    trial: Trial, verdicts: Sequence[Verdict], told: Callable[[AnyRollout], None] = lambda rollout: None
 ) -> list[RolloutAnswer]:
     """Play all of a trial's roll-outs; `told` hears of each before it begins."""
     objects = _as_left(trial, verdicts)
@@ -82,8 +85,11 @@ def play_rollouts(
     return answers
 
 
-def _without_surge(rollout: Rollout) -> Rollout | None:
+def _without_surge(rollout: AnyRollout) -> AnyRollout | None:
     """The same, one pod at a time and none before its predecessor is gone; None if that is no change."""
+    if isinstance(rollout, StagedRollout):
+        plan = rollout.plan.one_by_one()
+        return None if plan is None else replace(rollout, plan=plan)
     thing = rollout.after()
     rolling = RollingUpdate(max_surge=0, max_unavailable=1)
     match thing:
@@ -114,14 +120,13 @@ def _as_left(trial: Trial, verdicts: Sequence[Verdict]) -> list[Any]:
     return objects
 
 
-def _play(trial: Trial, rollout: Rollout, objects: Sequence[Any]) -> tuple[RolloutAnswer, list[Any]]:
+def _play(trial: Trial, rollout: AnyRollout, objects: Sequence[Any]) -> tuple[RolloutAnswer, list[Any]]:
     own = {pod.metadata.uid for pod in rollout.fleet.pods}
     there = [one for one in objects if not (isinstance(one, Pod) and one.metadata.uid in own)]
     configuration = trial.configuration
     if trial.seed is not None:
         profiles = tuple(replace(profile, seed=trial.seed) for profile in configuration.profiles)
         configuration = replace(configuration, profiles=profiles)
-    after = rollout.after()
     plan = Plan(
         nodes=[one for one in there if isinstance(one, Node)],
         objects=[*(one for one in there if not isinstance(one, Node)), *rollout.before()],
@@ -132,19 +137,24 @@ def _play(trial: Trial, rollout: Rollout, objects: Sequence[Any]) -> tuple[Rollo
     options = RecordOptions(decisions="none", queue=False, events=False, objects=False)
     simulation = Simulation(plan, NullRecorder(), options)
     watch = RolloutWatch(rollout, simulation)
-    if rollout.start:
+    if isinstance(rollout, StagedRollout):
+        StagedController(rollout, simulation, watch)
+    elif rollout.start:
+        after = rollout.after()
         simulation.timeline.at(rollout.start, lambda: simulation.api.update(after))
     simulation.run()
     return _answer(trial, rollout, watch), watch.objects_left()
 
 
-def _answer(trial: Trial, rollout: Rollout, watch: RolloutWatch) -> RolloutAnswer:
+def _answer(trial: Trial, rollout: AnyRollout, watch: RolloutWatch) -> RolloutAnswer:
     """What came of it."""
-    thing, pods = rollout.after(), watch.pods
+    pods = watch.pods
     waiting = [pod for pod in pods if not pod.spec.node_name]
     num_new = sum(watch.is_new(pod) and bool(pod.spec.node_name) for pod in pods)
-    num_wanted = _num_wanted(thing, len(pods))
-    remark = _hold_up(thing)
+    if isinstance(rollout, StagedRollout):
+        num_wanted, remark = rollout.plan.stages[-1].new, rollout.remark
+    else:
+        num_wanted, remark = _num_wanted(rollout.after(), len(pods)), _hold_up(rollout.after())
     return RolloutAnswer(
         rollout,
         watch.steps,
@@ -169,7 +179,7 @@ def _num_wanted(thing: Any, num_pods: int) -> int:
     return replicas
 
 
-def _verdict(trial: Trial, rollout: Rollout, watch: RolloutWatch, pod: Pod) -> Verdict:
+def _verdict(trial: Trial, rollout: AnyRollout, watch: RolloutWatch, pod: Pod) -> Verdict:
     """Why the pod fits nowhere, asked once more on what there is in the end."""
     source = rollout.wanted.source
     wanted = Wanted("Pod", pod.metadata.namespace, pod.metadata.name, source, 1, lambda index: (pod, ()))

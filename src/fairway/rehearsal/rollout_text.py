@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from fairway.explain.funnel import funnel_document, funnel_lines
+from fairway.cycle.funnel import funnel_document, funnel_lines
 from fairway.explain.try_answer import PlayedRollout
+from fairway.explain.workloads.staged_rollout import StagedRollout
 from fairway.model import DaemonSet, Deployment, StatefulSet
 from fairway.rehearsal.rollout_play import RolloutAnswer
 from fairway.rehearsal.rollout_watch import RolloutStep
@@ -62,6 +63,7 @@ def rollout_document(answer: RolloutAnswer) -> dict[str, Any]:
         "funnel": funnel_document(stuck.funnel) if stuck else [],
         "steps": [
             {
+                **({"stage": step.stage} if step.stage else {}),
                 "made": step.made,
                 "placed": step.placed,
                 "ready": step.ready,
@@ -78,7 +80,8 @@ def rollout_document(answer: RolloutAnswer) -> dict[str, Any]:
 
 def _line(number: int, step: RolloutStep) -> str:
     numbers = f"{number:>6}{step.old:>6}{step.new:>6}{step.available:>12}{step.waiting:>10}"
-    return f"{numbers}   {', '.join(_events(step))}"
+    stage = f"{step.stage}: " if step.stage else ""
+    return f"{numbers}   {stage}{', '.join(_events(step))}"
 
 
 def _events(step: RolloutStep) -> Iterator[str]:
@@ -95,6 +98,8 @@ def _events(step: RolloutStep) -> Iterator[str]:
 
 
 def _strategy(answer: RolloutAnswer) -> str:
+    if isinstance(answer.rollout, StagedRollout):
+        return answer.rollout.plan.words
     thing = answer.rollout.after()
     match thing:
         case Deployment():

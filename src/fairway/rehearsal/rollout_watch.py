@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from fairway.cluster import Event, Verb
 from fairway.explain.workloads.rollout import Rollout
+from fairway.explain.workloads.staged_rollout import StagedRollout
 from fairway.model import Deployment, Pod
 from fairway.model.codec import KINDS, kind_title
 from fairway.sim.simulation import Simulation
@@ -25,6 +26,7 @@ LEFT: Final = tuple(sorted({kind_title(*one) for one in KINDS} - {"Deployment", 
 class RolloutStep:
     """What happened at one moment, and how things stand after it."""
 
+    stage: str = ""  # of a roll-out that has any
     made: int = 0
     placed: list[str] = field(default_factory=list)  # the nodes of new pods
     ready: int = 0
@@ -43,7 +45,7 @@ class RolloutStep:
 class RolloutWatch:
     """Follows the pods of one roll-out through a simulation."""
 
-    def __init__(self, rollout: Rollout, simulation: Simulation) -> None:
+    def __init__(self, rollout: Rollout | StagedRollout, simulation: Simulation) -> None:
         self._rollout = rollout
         self._api = simulation.api
         self._timeline = simulation.timeline
@@ -55,15 +57,19 @@ class RolloutWatch:
         self._evicted: list[str] = []
         self._steps: list[RolloutStep] = []
         self._time = -1.0
+        self.stage = ""  # which one this is, if there are any
         self._api.watch(self._observe)
 
     def _own_pods(self) -> list[Pod]:
         return [pod for pod in self._api.objects("Pod") if self._is_own(pod)]
 
     def _is_own(self, pod: Pod) -> bool:
-        thing, owner = self._rollout.thing, pod.metadata.controller
+        owner = pod.metadata.controller
         if owner is None or pod.metadata.namespace != self._rollout.wanted.namespace:
             return False
+        if isinstance(self._rollout, StagedRollout):
+            return self._rollout.is_own(owner)
+        thing = self._rollout.thing
         if not isinstance(thing, Deployment):
             return owner.kind == thing.kind and owner.name == thing.metadata.name
         one = self._api.find("ReplicaSet", pod.metadata.namespace, owner.name) if owner.kind == "ReplicaSet" else None
@@ -100,7 +106,7 @@ class RolloutWatch:
     def _step(self, now: float) -> RolloutStep:
         if now != self._time or not self._steps:
             self._time = now
-            self._steps.append(RolloutStep())
+            self._steps.append(RolloutStep(self.stage))
         return self._steps[-1]
 
     def _note(self, step: RolloutStep, verb: Verb, pod: Pod, before: Pod | None) -> None:

@@ -14,6 +14,7 @@ from typing import Final
 from fairway.config.fields import alternatives, shown
 from fairway.config.plugin_entry import NamesOnly
 from fairway.plugins.registry import REGISTRY
+from fairway.scenario.batch_section import batch_problems, merged_batch
 from fairway.scenario.data_changes import data_problems
 from fairway.scenario.datasets import dataset_problems
 from fairway.scenario.defragmentations import defragment_problems
@@ -53,6 +54,8 @@ def scenario_problems(file: ScenarioFile) -> Iterator[Problem]:
         yield from _source_problems(source, path)
     yield from _name_problems(spec)
     yield from _scheduler_problems(spec.schedulers)
+    if spec.batch is not None:
+        yield from batch_problems(spec.batch, "spec.batch")
     yield from _policy_problems(spec)
     yield from fault_problems(spec)
     yield from defragment_problems(spec)
@@ -86,6 +89,11 @@ def _source_problems(source: WorkloadSource, path: str) -> Iterator[Problem]:
     if source.synthetic is not None:
         for field, text in spec_problems(source.synthetic, f"{path}.synthetic"):
             yield Problem(field, text)
+        others = {one.gang_spelling for one in source.synthetic.classes} - {"fairway"}
+        if source.copies > 1 and others:
+            yield Problem(
+                f"{path}.copies", f"gangs of spelling {min(others)} can not be copied; leave gangSpelling out"
+            )
     if source.stop is not None and source.stop <= source.start:
         yield Problem(f"{path}.stop", f"it is not after start, which is {source.start:g}s")
 
@@ -127,6 +135,9 @@ def _policy_problems(spec: ScenarioSpec) -> Iterator[Problem]:
             yield Problem(path, _no_word(name))
         if spec.schedulers:
             yield from _config_problems(spec.schedulers[0], policy.config, f"{path}.config")
+        problems: list[Problem] = []
+        merged_batch(spec.batch, policy.batch, f"{path}.batch", problems)
+        yield from problems
 
 
 def _config_problems(scheduler: SchedulerSpec, config: Config | None, path: str) -> Iterator[Problem]:

@@ -26,6 +26,7 @@ from fairway.model import DecodeError, Node, Pod
 from fairway.model.text_file import Progress, read_bytes
 from fairway.plugins.registry import REGISTRY
 from fairway.record import RecordOptions
+from fairway.scenario.batch_section import BatchSection, batch_settings, merged_batch, served
 from fairway.scenario.checks import policy_problem, scenario_problems
 from fairway.scenario.data_changes import plan_data_changes, read_ladder
 from fairway.scenario.defragmentations import defragmentations
@@ -141,13 +142,24 @@ class Scenario:
         """Every scheduler, ready to run; the first one has this policy, or its own configuration."""
         problems: list[Problem] = []
         made = []
+        batch = batch_settings(self.batch(policy))
         for index, scheduler in enumerate(self.spec.schedulers):
             config, path = self._config(index, policy)
             seed = scheduler_seed(self.seed, index)
             made.append(configure(scheduler, config, self.folder, seed, (path, problems), registry))
         if problems:
             raise ScenarioError(self.source, problems)
-        return [each for each in made if each is not None]
+        return [replace(each, batch=served(batch, each)) for each in made if each is not None]
+
+    def batch(self, policy: str | None = None) -> BatchSection | None:
+        """Queues of jobs, as this policy has them."""
+        chosen = self.spec.policies.get(policy or "")
+        problems: list[Problem] = []
+        changes = {} if chosen is None else chosen.batch
+        section = merged_batch(self.spec.batch, changes, f'spec.policies["{policy}"].batch', problems)
+        if problems:
+            raise ScenarioError(self.source, problems)
+        return section
 
     def _config(self, index: int, policy: str | None) -> tuple[Config | None, str]:
         """The config of a scheduler, and the field it comes from."""
@@ -212,7 +224,10 @@ class Scenario:
             config, _ = self._config(0, wanted["policy"])
             first = msgspec.structs.replace(self.spec.schedulers[0], config=config)
             wanted["schedulers"] = (first, *self.spec.schedulers[1:])
+        batch = self.batch(wanted.get("policy"))
         file = overridden(self.file, Overrides(**wanted))
+        if batch is not self.spec.batch:
+            file = msgspec.structs.replace(file, spec=msgspec.structs.replace(file.spec, batch=batch))
         problems = list(scenario_problems(file))
         if problems:
             raise ScenarioError(self.source, problems)

@@ -17,6 +17,7 @@ from fairway.model import Quantity
 from fairway.model.duration import Duration
 from fairway.record import RecordOptions
 from fairway.record.options import Keep
+from fairway.scenario.batch_section import BatchSection
 from fairway.scenario.data_parts import CopyChange, DatasetGroup, ReadCosts
 from fairway.sim.controllers import ControllerSettings
 from fairway.sim.defragment import PerNode
@@ -169,6 +170,9 @@ class Policy(ScenarioPart, frozen=True, kw_only=True):
     config: Annotated[
         Config | None, Meta(description="Takes the place of the first scheduler's config. Without: the defaults.")
     ] = None
+    batch: Annotated[
+        dict[str, Any], Meta(description="What this policy says otherwise of spec.batch: what is named changes.")
+    ] = {}
 
 
 class KubeletTimes(ScenarioPart, frozen=True, kw_only=True):
@@ -243,6 +247,10 @@ class Recording(ScenarioPart, frozen=True, kw_only=True):
     plugin_times: Annotated[
         bool, Meta(description="CPU time of each plugin in each attempt; measuring makes the simulation slower.")
     ] = RECORD.plugin_times
+    gangs: Annotated[
+        bool,
+        Meta(description="Every 10 s, jobs that fit and are not tried as others are before them (needs events)."),
+    ] = RECORD.gangs
 
 
 class ScenarioMeta(ScenarioPart, frozen=True, kw_only=True):
@@ -270,6 +278,10 @@ class ScenarioSpec(ScenarioPart, frozen=True, kw_only=True):
     policies: Annotated[
         dict[str, Policy], Meta(description="Policies by name; `default` is the first scheduler's own config.")
     ] = {}
+    batch: Annotated[
+        BatchSection | None,
+        Meta(description="Queues of jobs. Without: labels and annotations that name one do nothing."),
+    ] = None
     kubelet: Annotated[KubeletTimes, Meta(description="What kubelets need.")] = KubeletTimes()
     controllers: Annotated[ControllerTimes, Meta(description="What controllers need.")] = ControllerTimes()
     faults: Annotated[tuple[Fault, ...], Meta(description="What happens to nodes, and when.")] = ()

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from fairway.config import ConfigError, decode_configuration
+from fairway.config import ConfigError, Configuration, decode_configuration
 from fairway.config.config_file import API_VERSION, KIND
+from fairway.config.gangs import MODE_PLUGINS
 from fairway.config.plugin_entry import Registry
 from fairway.config.plugin_folders import FOLDERS
 from fairway.config.text import parse_text
@@ -51,6 +52,11 @@ def configure(
     except ConfigError as error:
         problems += [_within(problem, path, config) for problem in error.problems]
         return None
+    if not scheduler.decision_latency and (mode := _waiting_mode(configuration)):
+        words = "tries members again and again within one instant, and time would stand still"
+        fix = "give the scheduler a decisionLatency, such as 10ms"
+        problems.append(Problem(path, f"mode {mode} of fairway.gangs {words}; {fix}"))
+        return None
     settings = SchedulerSettings(
         decision_latency=float(scheduler.decision_latency),
         view_delay=float(scheduler.view_delay),
@@ -58,6 +64,12 @@ def configure(
     )
     pauses = tuple(Pause(float(each.start), float(each.seconds)) for each in scheduler.pause)
     return SchedulerPlan(scheduler.name, configuration, settings, pauses)
+
+
+def _waiting_mode(configuration: Configuration) -> str | None:
+    """A mode in which members hold nodes, call each other and give up in turn, as fast as they are tried."""
+    modes = (profile.gangs.mode for profile in configuration.profiles if profile.gangs is not None)
+    return next((mode for mode in modes if mode in MODE_PLUGINS), None)
 
 
 def plain_config(config: Config, name: str, folder: str, at: tuple[str, list[Problem]]) -> dict[str, Any] | None:

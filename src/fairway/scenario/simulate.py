@@ -113,7 +113,11 @@ def _recorder(
         scenario=scenario.as_dict(),
         schedulers=[
             recorded_scheduler(
-                scheduler.name, scheduler.configuration, REGISTRY, **msgspec.structs.asdict(scheduler.settings)
+                scheduler.name,
+                scheduler.configuration,
+                REGISTRY,
+                **msgspec.structs.asdict(scheduler.settings),
+                batch=scheduler.batch,
             )
             for scheduler in plan.schedulers
         ],

@@ -8,6 +8,7 @@ schedulers really can want the same place. Conflicts are resolved here, as a kub
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -131,15 +132,18 @@ class ApiServer:
             found = found if condition is None else with_condition(found, condition)
         self._tell(DELETED, found)
 
-    def delete(self, pod: Pod, condition: PodCondition | None = None) -> None:
-        """Ask for a pod to end: at once if it is on no node or over, else its kubelet sees to it."""
+    def delete(self, pod: Pod, condition: PodCondition | None = None, grace: float | None = None) -> None:
+        """Ask for a pod to end: at once if it is on no node or over, else its kubelet sees to it, within `grace`."""
         current = self._pods.get(pod.metadata.uid)
         if current is None or current.is_terminating:
             return
         if not current.spec.node_name or current.is_finished:
             self.remove(current)
             return
-        meta = msgspec.structs.replace(current.metadata, deletion_timestamp=self.calendar())
+        seconds = None if grace is None else math.ceil(grace)
+        meta = msgspec.structs.replace(
+            current.metadata, deletion_timestamp=self.calendar(), deletion_grace_period_seconds=seconds
+        )
         current = current if condition is None else with_condition(current, condition)
         self.update(msgspec.structs.replace(current, metadata=meta))
 

@@ -247,8 +247,9 @@ class Kubelets:
     def _terminate(self, pod: Pod, kubelet: Kubelet) -> None:
         """Its deletion was asked for: it ends soon."""
         resident = kubelet.residents[pod.metadata.uid]
-        grace = pod.spec.termination_grace_period_seconds
-        delay = min(self._settings.termination_latency, math.inf if grace is None else grace)
+        graces = (pod.metadata.deletion_grace_period_seconds, pod.spec.termination_grace_period_seconds)
+        grace = next((each for each in graces if each is not None), math.inf)
+        delay = min(self._settings.termination_latency, grace)
         if resident.timer is not None:
             resident.timer.cancel()
         resident.timer = self._api.timeline.after(delay, lambda: self._end(pod.metadata.uid, kubelet, PodEnd.DELETED))

@@ -12,28 +12,34 @@ from time import perf_counter, thread_time  # noqa: TID251 - the scheduler's own
 
 import msgspec
 
+from fairway.batch.settings import BatchSettings
 from fairway.cluster import Event
-from fairway.cluster.held_pods import HeldPod, Settled
+from fairway.cluster.intents.held_pods import HeldPod, Settled
 from fairway.config import Configuration
 from fairway.cycle import Decision, Outcome, PluginTimes, Profile
-from fairway.cycle.groups.group_decision import GroupDecision
+from fairway.cycle.groups.group_decision import GroupDecision, GroupOutcome
 from fairway.cycle.pre_bind import PreBind
 from fairway.model import Pod
 from fairway.model.device_need import binding_annotations
 from fairway.model.disruption import PREEMPTED
-from fairway.model.group import Spelling
+from fairway.model.group import WITH_OBJECT, GroupKey, Spelling
 from fairway.model.meta import EPOCH
-from fairway.model.pod_group import with_group_condition
+from fairway.model.pod_group import POD_GROUP_SCHEDULED, with_group_condition
 from fairway.plugin import Notice, Write
 from fairway.queue import Place, QueuedPod
 from fairway.record import Recorder, RecordOptions, Scored, best_nodes
-from fairway.record.vocabulary import HoldNote
+from fairway.record.vocabulary import HoldEnd, HoldNote, HoldWhy
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiError, ApiServer
+from fairway.sim.batch_world import SimDesk, planned
+from fairway.sim.blocked_jobs import blocked_watch_of
+from fairway.sim.deadlocks import watch_of
+from fairway.sim.deleted_gangs import DeletedGangs, pfnet_plugins
 from fairway.sim.pre_bind import PodPreparations
 from fairway.sim.taint_sweep import TaintSweep, wants_guard
 from fairway.sim.writing import carry_out
 from fairway.words import plugin_text, time_text
+from fairway.world import GroupBinding
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +61,9 @@ class SimScheduler:
         settings: SchedulerSettings,
         recorder: Recorder,
         options: RecordOptions,
+        batch: BatchSettings | None = None,
     ) -> None:
+        """`batch`: the queues that its pods wait in; None: it has none."""
         self.name = name
         self._api = api
         self._settings = settings
@@ -76,26 +84,45 @@ class SimScheduler:
         self._asked_at: float | None = None  # on the clock: when this attempt had come to a binding
         self._times = PluginTimes() if options.plugin_times else None
         self._times_between = PluginTimes()
+        self.queues = None if batch is None else SimDesk(name, batch, api, recorder, self._wake)
         self.scheduler = Scheduler(
-            configuration,
+            configuration if self.queues is None else planned(configuration),
             self,
+            attendant=None if self.queues is None else self.queues.desk,
             look=self._look if options.scores else None,
             watch_queue=self._queue_moved if options.queue else None,
             timer=self._times,
             start=EPOCH.timestamp(),
         )
+        if self.queues is not None:
+            self.queues.desk.attend(self.scheduler)
         self._preparations = PodPreparations(api, self._bind, self._refused)
         self._sweep = TaintSweep(api, self.scheduler) if wants_guard(self.scheduler) else None
+        plugins = pfnet_plugins(self.scheduler)
+        self._deletion = DeletedGangs(api, recorder, plugins) if plugins else None
+        self._deadlocks = watch_of(name, self.scheduler, configuration, recorder, self.now)
+        looks = options.gangs and recorder.is_recording
+        self._blocked = blocked_watch_of(self.scheduler, configuration, recorder, api.timeline) if looks else None
         api.watch(self._observe, settings.view_delay)
 
     # -- its day ---------------------------------------------------------------------------------------------------
 
     def _observe(self, event: Event) -> None:
+        if self.queues is not None:
+            self.queues.observe(event)
         self.scheduler.observe(event)
+        if self.queues is not None:
+            self.queues.look()
         if self._preparations.waiting:
             self._preparations.observe(event)
         if self._sweep is not None:
             self._sweep.observe(event)
+        if self._deletion is not None:
+            self._deletion.observe(event)
+        if self._deadlocks is not None:
+            self._deadlocks.look()
+        if self._blocked is not None:
+            self._blocked.go_on()
         self._wake()
 
     @property
@@ -135,6 +162,8 @@ class SimScheduler:
             decision = self.scheduler.step()
             if decision is not None:
                 self.num_attempts += 1
+                if self._blocked is not None:
+                    self._blocked.go_on()
                 now = self._api.timeline.now()
                 self._busy_until = now + self._settings.decision_latency
                 if self._is_timed:
@@ -142,15 +171,18 @@ class SimScheduler:
                     self._record(now, decision, ended - begun - self._away)
                 if self._times is not None:
                     self._recorder.plugin_times(self.now(), self.name, self._times.take())
+            if self._deadlocks is not None:
+                self._deadlocks.look()
+            if self.queues is not None:
+                self.queues.look()
         self._wake()
 
     def _record(self, now: float, decision: Decision | GroupDecision, taken: float) -> None:
-        """Tell the recorder of the attempt; of a group's, of every member, with its part of the time."""
-        if not isinstance(decision, GroupDecision):
+        """Tell the recorder of the attempt."""
+        if isinstance(decision, GroupDecision):
+            self._recorder.group_decided(now, self.name, decision, taken)
+        else:
             self._recorder.decided(now, self.name, decision.attempt, decision, taken, self._best)
-            return
-        for member in decision.members:
-            self._recorder.decided(now, self.name, member.attempt, member, taken / len(decision.members), ())
 
     def _look(self, profile: Profile, decision: Decision) -> None:
         """For the recording: the scheduler itself need not know what every plugin says about every node."""
@@ -185,6 +217,22 @@ class SimScheduler:
                 self._asked_at = self._clock()  # the rest is the world's time
             self._begin_to_bind(pod, node, before)
 
+    def bind_group(self, bindings: Sequence[GroupBinding]) -> None:
+        """Ask for each of them, all at the same time."""
+        for binding in bindings:
+            self.bind(*binding)
+
+    def recall(self, pods: Sequence[Pod]) -> Sequence[str]:
+        """All were asked for at the same time."""
+        return ()
+
+    def remove(self, pod: Pod, why: str) -> None:
+        """Delete a pod that is to be made again."""
+        current = self._api.pod(pod.metadata.uid)
+        if current is not None:
+            self._recorder.event(self.now(), "Pod", current.key, "GangBroken", why)
+            self._api.delete(current)
+
     def _begin_to_bind(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
         if before:
             self._preparations.begin(pod, node, before)
@@ -200,6 +248,7 @@ class SimScheduler:
     def _refused(self, pod: Pod, why: str) -> None:
         self.num_conflicts += 1
         self._recorder.event(self.now(), "Pod", pod.key, "BindingFailed", why)
+        self._recorder.released(self.now(), pod.metadata.uid, HoldEnd.REJECTED)
         self.scheduler.binding_failed(pod, why)
         self._wake()
 
@@ -208,12 +257,22 @@ class SimScheduler:
         plugins, until = ", ".join(map(plugin_text, held.plugins)), time_text(held.deadline)
         words = f"on {held.node} by {plugins}, until {until}"
         self._recorder.event(self.now(), "Pod", held.pod.key, HoldNote.HELD, words)
+        self._recorder.held(self.now(), held.uid, held.node, HoldWhy.PERMIT)
+        if self._deadlocks is not None:
+            self._deadlocks.holds_changed()
 
     def settled(self, settled: Settled) -> None:
         """For the recording: how the wait ended."""
         held = settled.held
+        if self._deadlocks is not None:
+            self._deadlocks.holds_changed()
         note = HoldNote.ALLOWED if settled.is_allowed else HoldNote.NOT_ALLOWED
         self._recorder.event(self.now(), "Pod", held.pod.key, note, settled.reason or f"to go to {held.node}")
+        if settled.is_allowed:
+            self._recorder.held(self.now(), held.uid, held.node, HoldWhy.BINDING)
+        else:
+            ended = HoldEnd.TIMEOUT if held.deadline <= self.now() else HoldEnd.REJECTED
+            self._recorder.released(self.now(), held.uid, ended)
 
     def evict(self, victim: Pod, preemptor: Pod) -> None:
         """Delete a victim, saying why."""
@@ -256,9 +315,27 @@ class SimScheduler:
         job = decision.job
         group = self._api.find("PodGroup", job.namespace, job.name) if job.spelling is Spelling.KUBE else None
         if group is not None:
-            told = with_group_condition(group, *decision.condition, self._api.calendar())
+            told = with_group_condition(group, POD_GROUP_SCHEDULED, *decision.condition, self._api.calendar())
             if told is not None:
                 self._api.update(told)
+
+    def report_job(self, decision: GroupDecision) -> None:
+        """The group's object says what came of it, and members whether a node is promised to them."""
+        self.report_group(decision)
+        if decision.outcome is GroupOutcome.ERROR:
+            self.num_errors += 1
+            self.first_error = self.first_error or decision.message
+        for member in decision.members:
+            if isinstance(member.promise, str):
+                self._nominate(member.pod, member.promise)
+
+    def job_started(self, job: GroupKey, num_members: int, seconds: float) -> None:
+        """Nobody measures it here."""
+
+    def tell_group(self, job: GroupKey, member: Pod, notice: Notice) -> None:
+        """For the recording."""
+        kind, name = ("PodGroup", str(job)) if job.spelling in WITH_OBJECT else ("Pod", member.key)
+        self._recorder.event(self.now(), kind, name, notice.reason, notice.note)
 
     def tell(self, pod: Pod, notice: Notice) -> None:
         """For the recording."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from fairway.batch.settings import BatchSettings
 from fairway.cluster import Event, TypicalPods, Verb
 from fairway.config import Configuration
 from fairway.model import Namespace, Node, ObjectMeta, Pod
@@ -60,6 +61,7 @@ class SchedulerPlan:
     configuration: Configuration
     settings: SchedulerSettings = field(default_factory=SchedulerSettings)
     pauses: tuple[Pause, ...] = ()
+    batch: BatchSettings | None = None  # the queues that its pods wait in
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,9 @@ class Simulation:
         self.lifecycle = NodeLifecycle(self.api, self.kubelets, recorder)
         start_controllers(self.api, self.timeline, plan.controllers, self._controller_reports)
         self.schedulers = [
-            SimScheduler(each.name, each.configuration, self.api, each.settings, recorder, options or RecordOptions())
+            SimScheduler(
+                each.name, each.configuration, self.api, each.settings, recorder, options or RecordOptions(), each.batch
+            )
             for each in plan.schedulers
         ]
         if plan.typical_pods is not None:
@@ -147,6 +151,7 @@ class Simulation:
         self._namespaces: set[str] = set()
         self._last_news = 0.0  # when something other than a vain attempt last happened
         self._arrivals: Iterator[Arrival] = iter(plan.arrivals)
+        self._arrivals_first = any(each.batch is not None and each.batch.ties == "each" for each in plan.schedulers)
         self._set_up(progress)
 
     # -- before it begins --------------------------------------------------------------------------------------------
@@ -195,7 +200,7 @@ class Simulation:
     def _await_next_arrival(self) -> None:
         arrival = next(self._arrivals, None)
         if arrival is not None:
-            self.timeline.at(arrival.time, lambda: self._arrive(arrival))
+            self.timeline.at(arrival.time, lambda: self._arrive(arrival), is_early=self._arrivals_first)
 
     def _arrive(self, arrival: Arrival) -> None:
         self._await_next_arrival()

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from typing import Final
 
 Action = Callable[[], object]
 """What it returns is of no interest."""
+
+
+LATE: Final = 1 << 60
+"""More than anybody ever counts to: whatever has such a number comes after all else of its instant."""
 
 
 class Handle:
@@ -46,13 +51,25 @@ class Timeline:
         """Seconds since the start of the simulation."""
         return self._now
 
-    def at(self, time: float, action: Action, is_idle: bool = False) -> Handle:
-        """Do it then; what should have been done in the past is done now. `is_idle`: it changes nothing by itself."""
+    def at(self, time: float, action: Action, is_idle: bool = False, is_early: bool = False) -> Handle:
+        """Do it then; what should have been done in the past is done now. `is_idle`: it changes nothing by itself.
+
+        `is_early`: before all else of its instant that is not early.
+        """
         handle = Handle(action, self, is_idle)
         if not is_idle:
             self.num_busy += 1
         self._sequence += 1
-        heapq.heappush(self._heap, (max(time, self._now), self._sequence, handle))
+        number = self._sequence - LATE if is_early else self._sequence
+        heapq.heappush(self._heap, (max(time, self._now), number, handle))
+        return handle
+
+    def at_rest(self, action: Action) -> Handle:
+        """Do it at the end of this instant, when nothing else is left to do now."""
+        handle = Handle(action, self, is_idle=False)
+        self.num_busy += 1
+        self._sequence += 1
+        heapq.heappush(self._heap, (self._now, LATE + self._sequence, handle))
         return handle
 
     def after(self, delay: float, action: Action) -> Handle:

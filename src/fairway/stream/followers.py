@@ -8,21 +8,28 @@ them for `fairway run` and `fairway record`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
+from fairway.cluster import Event, Verb
 from fairway.cycle import Decision, Outcome
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.model import Pod
 from fairway.record import NullRecorder, Scored
+from fairway.record.translation import pod_end
 from fairway.record.vocabulary import PodEnd
 from fairway.stream.address import Address
+from fairway.stream.noting import NoteTaker
+from fairway.stream.serving_process import ServingProcess
 from fairway.stream.sniffer_client import SnifferProducer
 from fairway.stream.surroundings import ReadingRefused, Surroundings, Tls
-from fairway.stream.telling import StreamRecorder
-from fairway.stream.watch_service import WatchService
 
 __all__ = ["SnifferFollower", "StreamFollower"]
 
 PHASES: Final = (PodEnd.SUCCEEDED, PodEnd.FAILED)
+DELETED: Final = Verb.DELETED
+SCHEDULED: Final = Outcome.SCHEDULED
+Tell: TypeAlias = Callable[[str, str, str, str], None]
+"""Endpoint, event, pod and node."""
 
 
 class StreamHome(Protocol):
@@ -50,8 +57,10 @@ class StreamFollower:
     def __init__(self, address: Address, stream_id: str, now: Callable[[], int]) -> None:
         self._address = address
         self._now = now
-        self._service: WatchService | None = None
-        self.recorder = StreamRecorder(stream_id)
+        self._process = ServingProcess(stream_id)
+        self._is_started = False
+        self.recorder = NoteTaker(self._process.notes.append)
+        self.listener = None
         self.port = 0  # where it listens, once it does
 
     def start(self, home: StreamHome) -> None:
@@ -72,16 +81,16 @@ class StreamFollower:
             count_lost=home.metrics.stream_lost,
             count=home.metrics.stream,
         )
-        self._service = WatchService(self.recorder, around)
-        self.port = self._service.start(str(self._address), None if is_open else home.certificate())
+        self.port = self._process.start(str(self._address), around, None if is_open else home.certificate())
+        self._is_started = True
 
     def bound(self, pod: Pod, node: str) -> None:
         """The watch will tell."""
 
     def stop(self) -> None:
         """End the stream; whoever reads asks the next leader."""
-        if self._service is not None:
-            self._service.stop()
+        if self._is_started:
+            self._process.stop()
 
 
 class SnifferFollower:
@@ -94,13 +103,13 @@ class SnifferFollower:
     def __init__(self, address: Address, now: Callable[[], int], *, is_watcher: bool = False) -> None:
         self._address = address
         self._now = now
-        self._is_watcher = is_watcher
         self._producer: SnifferProducer | None = None
-        self.recorder = _SnifferRecorder(self._tell, is_watcher=is_watcher)
+        self.recorder = _WatchedSteps(self._tell) if is_watcher else None
+        self.listener = None if is_watcher else _SchedulersSteps(self._tell)
 
     def start(self, home: StreamHome) -> None:
         """Begin to send; nobody need be there."""
-        self._producer = SnifferProducer(str(self._address), self._now, home.metrics.sniffer)
+        self._producer = SnifferProducer(self._address, self._now, home.metrics.sniffer)
 
     def bound(self, pod: Pod, node: str) -> None:
         """The API server agreed."""
@@ -116,15 +125,48 @@ class SnifferFollower:
             self._producer.tell(endpoint, event, pod, node)
 
 
-class _SnifferRecorder(NullRecorder):
-    """Of all that happens, what a sniffer has words for."""
+class _SchedulersSteps:
+    """Of all that a scheduler hears and does, what a sniffer has words for. Looks at little: most of it has none."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._uids: set[str] = set()  # of pods that have not ended
+
+    def saw(self, event: Event) -> None:
+        """Has a pod left its node?"""
+        pod = event.object
+        if not isinstance(pod, Pod):
+            return
+        uid = pod.metadata.uid
+        if event.verb is not DELETED and not pod.is_finished:
+            self._uids.add(uid)
+        elif uid in self._uids:
+            self._uids.remove(uid)
+            if pod.spec.node_name:
+                self._tell(*_departure(pod_end(pod)), pod.metadata.name, pod.spec.node_name)
+
+    def decided(self, decision: Decision, seconds: float, best: Sequence[Scored] = ()) -> None:
+        """A node was chosen; of failures sniffers are not told."""
+        if decision.outcome is SCHEDULED:
+            self._tell("schedulePod", "ScheduleSuccess", decision.pod.metadata.name, decision.node)
+
+    def group_decided(self, decision: GroupDecision, seconds: float) -> None:
+        """Sniffers have no word for groups."""
+        for member in decision.members:
+            self.decided(member, seconds)
+
+    def queue_moved(self, *_: object) -> None:
+        """Nobody asks."""
+
+
+class _WatchedSteps(NullRecorder):
+    """The same of a cluster that somebody else schedules."""
 
     is_recording = True
 
-    def __init__(self, tell: Callable[[str, str, str, str], None], *, is_watcher: bool) -> None:
+    def __init__(self, tell: Tell) -> None:
         super().__init__()
         self._tell = tell
-        self._is_watcher = is_watcher
         self._names: dict[str, str] = {}  # by uid: of pods that have not ended
         self._nodes: dict[str, str] = {}  # by uid: of those that are bound
 
@@ -142,18 +184,23 @@ class _SnifferRecorder(NullRecorder):
         cycle_seconds: float,
         best: Sequence[Scored] = (),
     ) -> None:
-        """A node was chosen; of failures sniffers are not told."""
-        if decision.outcome is Outcome.SCHEDULED:
-            self._tell("schedulePod", "ScheduleSuccess", decision.pod.metadata.name, decision.node)
-            if self._is_watcher:
-                self._tell("bindingCycle", "BindingSuccess", decision.pod.metadata.name, decision.node)
+        """It has a node; that it was bound to it is how we know."""
+        if decision.outcome is SCHEDULED:
+            name = decision.pod.metadata.name
+            self._tell("schedulePod", "ScheduleSuccess", name, decision.node)
+            self._tell("bindingCycle", "BindingSuccess", name, decision.node)
 
     def bound(self, t: float, uid: str, node: str, gpu_index: str | None = None) -> None:
         """The watch shows it."""
         self._nodes[uid] = node
 
     def ended(self, t: float, uid: str, reason: PodEnd) -> None:
-        """A pod has left its node, in the words of scheduler-sniffer's watcher."""
+        """A pod has left its node."""
         name, node = self._names.pop(uid, ""), self._nodes.pop(uid, "")
         if name and node:
-            self._tell("podUpdate" if reason in PHASES else "podDelete", str(reason), name, node)
+            self._tell(*_departure(reason), name, node)
+
+
+def _departure(reason: PodEnd) -> tuple[str, str]:
+    """Endpoint and event, in the words of scheduler-sniffer's watcher."""
+    return "podUpdate" if reason in PHASES else "podDelete", str(reason)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 from typing import Final
 
+from fairway.stream.noting import Note
 from fairway.stream.ring import MOST_EVENTS
 from fairway.stream.telling import StreamRecorder
-from fairway.stream.told import Told
 from fairway.stream.watch_service import PATIENCE_SECONDS, WatchService
 
 __all__ = ["PacedRecorder"]
@@ -28,10 +28,12 @@ class PacedRecorder(StreamRecorder):
         super().__init__(stream_id)
         self.service: WatchService | None = None
         self._pause = threading.Event()  # never set: a way to wait
+        self._look_at = LOOK_EVERY
 
-    def _tell(self, t: float, what: Told, texts: int = 0) -> None:
-        super()._tell(t, what, texts)
-        if self.ring.next % LOOK_EVERY == 0:
+    def _take(self, note: Note) -> None:
+        super()._take(note)
+        if self.ring.next >= self._look_at:
+            self._look_at = self.ring.next + LOOK_EVERY
             self._wait_for_readers(FAR_BEHIND)
 
     def wait_for_reader(self) -> None:

@@ -107,6 +107,7 @@ class _Life:
     end: tuple[str, Clock] | None = None  # the first phase that is an end, and the log's clock at it
     deletion: tuple[str, Clock] | None = None  # the first podDelete
     first: Clock = None  # the earliest time by which it was there
+    last: Clock = None
     first_exact: Clock = None
     has_proof: bool = False  # of being bound: something was told that is told of bound pods only
     noted: set[tuple[str, str]] = field(default_factory=set)  # what was noted of it, so that it is noted once
@@ -116,12 +117,23 @@ class _Life:
         if at is None:
             return
         self.first = at if self.first is None else min(self.first, at)
+        self.last = at if self.last is None else max(self.last, at)
         if is_exact:
             self.first_exact = at if self.first_exact is None else min(self.first_exact, at)
 
+    @property
+    def begin(self) -> Clock:
+        """When it was first there; a clock's time is worth more than a condition's."""
+        return self.first if self.first_exact is None else self.first_exact
+
+    def began_after(self, other: _Life) -> bool:
+        """Which of the two was there first?"""
+        return self.begin is not None and (other.begin is None or other.begin < self.begin)
+
     def is_before(self, at: Clock) -> bool:
         """Is all that is known of it older than that?"""
-        return at is not None and all(time is None or time < at for time in self.times.values())
+        known = self.times.values() or (self.last,)  # phases have no times of their own: the log's clock is late
+        return at is not None and all(time is None or time < at for time in known)
 
 
 class Sniffing:
@@ -134,7 +146,7 @@ class Sniffing:
         self._lives: dict[str, list[_Life]] = {}
         self._nodes: dict[str, list[tuple[Clock, str, dict[str, str] | None, bool]]] = {}
         self._notes: list[tuple[Clock, str, str, str, str]] = []
-        self._nameless: set[tuple[str, ...]] = set()  # what was noted of things that have no name
+        self._noted: set[tuple[str, ...]] = set()  # what was noted of nodes, and of things that have no name
         self._counts: Counter[tuple[str, str, str]] = Counter()
 
     def take(self, message: Message) -> None:
@@ -157,8 +169,8 @@ class Sniffing:
     def _note_nameless(self, message: Message, moment: GoTime | None) -> None:
         """No pod or node of Kubernetes has such a name: it is kept as something that was told, once."""
         key = (message.object, message.name, message.node, message.event or message.endpoint, message.timestamp)
-        if key not in self._nameless:
-            self._nameless.add(key)
+        if key not in self._noted:
+            self._noted.add(key)
             at = self._clock if moment is None else moment.nanoseconds
             words = f"{_words(message)} (node {message.node})" if message.node else _words(message)
             self._notes.append((at, message.object, message.name, message.event or message.endpoint, words))
@@ -206,9 +218,11 @@ class Sniffing:
 
     def _is_late(self, lives: list[_Life], message: Message, at: Clock) -> bool:
         """Is it about an earlier pod, on the node before? Messages are not in order, and a pod may return to a node."""
-        is_known = any(life.node == message.node for life in lives)
-        is_return = message.event in (SCHEDULED, BOUND) and lives[-1].is_before(at)
-        return is_known and not is_return
+        latest = next((life for life in reversed(lives) if life.node == message.node), None)
+        if latest is None or message.event not in (SCHEDULED, BOUND):
+            return latest is not None
+        others = (life for life in lives if life.node != message.node)
+        return not any(other.began_after(latest) and other.is_before(at) for other in others)
 
     # -- nodes ---------------------------------------------------------------------------------------------------------
 
@@ -230,7 +244,9 @@ class Sniffing:
             changes.append((self._clock, "Resized", told, ready))
         elif ready != is_ready:
             changes.append((self._clock, "Ready" if ready else "NotReady", allocatable, ready))
-        if message.event and message.event != "Ready":
+        told_of = ("Node", message.name, message.event, message.timestamp)
+        if message.event and message.event != "Ready" and told_of not in self._noted:
+            self._noted.add(told_of)  # conditions are told again every ten seconds
             self._notes.append((self._clock, "Node", message.name, message.event, _words(message)))
 
     # -- what it amounts to --------------------------------------------------------------------------------------------
@@ -272,10 +288,10 @@ class Sniffing:
 
 def _pods_of(lives: list[_Life], since: Since) -> list[SniffedPod]:
     """The pods of one name, one after the other: where the next begins, the one before has ended."""
-    order = sorted(lives, key=lambda life: since(life.first if life.first_exact is None else life.first_exact))
+    order = sorted(lives, key=lambda life: since(life.begin))
     pods = []
     for number, (life, after) in enumerate(itertools.zip_longest(order, order[1:]), 1):
-        cut = None if after is None else since(after.first if after.first_exact is None else after.first_exact)
+        cut = None if after is None else since(after.begin)
         interval = _interval_of(life, cut, since)
         created = since(life.first) if interval is None else min(since(life.first), interval.start)
         started = since(life.times[STARTED]) if STARTED in life.times else None

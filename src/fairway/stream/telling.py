@@ -1,29 +1,25 @@
-"""The recorder that tells a ring: what a world says to whoever records it becomes events of the stream.
+"""Notes of what happens become events of the stream.
 
-In: the calls of a recorder, in order of time, from the thread that schedules. Out: events in a `Ring`, and how things
-stand (`snapshot`) for readers that begin, or missed something. A pod that is bound is told once as such, and once as
-unbound, whatever made it leave; a resize closes one and opens the next. Nothing is encoded here and nobody is waited
-for; the lock is held for as long as a dictionary takes to change.
+In: notes (`noting`), in order of time, from one thread. Out: events in a `Ring`, and how things stand (`snapshot`) for
+readers that begin, or missed something. A pod that is bound is told once as such, and once as unbound, whatever made it
+leave; a resize closes one and opens the next. Nothing is encoded here and nobody is waited for; the lock is held for as
+long as a dictionary takes to change. `StreamRecorder` is both ends in one process, for simulations; a scheduler's notes
+are told in a process of their own (`serving_process`).
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
-from fairway.cycle import Decision, Outcome, Spent
-from fairway.model import Node, Pod
-from fairway.model.requests import pod_requests, seem_alike
-from fairway.queue import Place
-from fairway.record import NullRecorder, Scored
-from fairway.record.vocabulary import IntervalEnd, NodeChange, NodeEnd, PodEnd
-from fairway.record.writing.kept import OWN_ANNOTATIONS
-from fairway.record.writing.refusals import failure_message, refusal_counts
+from fairway.cycle import Spent
+from fairway.record.vocabulary import IntervalEnd
 from fairway.stream import told
+from fairway.stream.noting import Note, NoteTaker
 from fairway.stream.ring import Ring
 from fairway.stream.told import (
     Attempt,
@@ -35,18 +31,24 @@ from fairway.stream.told import (
     PodSeen,
     Preempted,
     QueueMove,
+    Refused,
+    Scored,
     Snapshot,
     Unbound,
 )
 
-__all__ = ["StreamRecorder"]
+__all__ = ["StreamRecorder", "Teller"]
 
 EVENT_BYTES: Final = 800
 SCORED_BYTES: Final = 700
 TIMED_BYTES: Final = 150
 """What an event takes in memory at most, with names of its own; one of its best nodes; what a plugin took."""
 PART_OF_SNAPSHOT: Final = 500
-SCHEDULED: Final = Outcome.SCHEDULED
+RESIZED: Final = str(IntervalEnd.RESIZED)
+NODE_LOST: Final = str(IntervalEnd.NODE_LOST)
+Ref = tuple[str, str, str]
+Tried = tuple[str, int, float]
+"""By whom, for the how manieth time, and how long it took."""
 
 
 class _Known(msgspec.Struct, eq=False):
@@ -63,24 +65,25 @@ class _Known(msgspec.Struct, eq=False):
     move: QueueMove | None = None  # its last one, while it waits
 
 
-class StreamRecorder(NullRecorder):
-    """Tells everything to a ring."""
-
-    is_recording = True
+class Teller:
+    """Tells a ring; a method for each kind of note."""
 
     def __init__(self, stream_id: str, ring: Ring[Event] | None = None) -> None:
         """`stream_id` is another one in every process, of small letters and digits."""
-        super().__init__()
         self.stream_id = stream_id
         self.ring = Ring[Event]() if ring is None else ring
+        self.is_silent = False  # is told how things stand, which is no event
         self._now = 0.0  # when something was told last
         self._lock = threading.Lock()
         self._pods: dict[str, _Known] = {}
         self._nodes: dict[str, NodeSeen] = {}
         self._lost: dict[str, Bound | None] = {}  # pods of lost nodes, and what they held
-        self.is_timed = False  # of each attempt is told right after it what its plugins took
-        self._untimed: tuple[float, Attempt, int] | None = None  # an attempt that waits for that
-        self._amounts: tuple[Pod, Mapping[str, int]] | None = None  # of the latest pod: pods come in rows
+
+    def take(self, note: Note) -> None:
+        """Something happened."""
+        name, *rest = note
+        with self._lock:
+            getattr(self, name)(*rest)
 
     def snapshot(self) -> tuple[int, list[Event]]:
         """How things stand, in parts, and the number of the event that comes next; in any thread."""
@@ -97,141 +100,85 @@ class StreamRecorder(NullRecorder):
         ]
 
     def _tell(self, t: float, what: told.Told, texts: int = 0) -> None:
-        if self._untimed is not None:
-            self._tell_attempt()
         self._now = t
-        self.ring.append(Event(t, what), EVENT_BYTES + texts)
-
-    def _tell_attempt(self, times: tuple[PluginTime, ...] = ()) -> None:
-        """The one that waited to be timed."""
-        assert self._untimed is not None
-        (t, attempt, texts), self._untimed = self._untimed, None
-        self._tell(t, replace(attempt, plugin_times=times), texts + TIMED_BYTES * len(times))
+        if not self.is_silent:
+            self.ring.append(Event(t, what), EVENT_BYTES + texts)
 
     # -- nodes ---------------------------------------------------------------------------------------------------------
 
-    def node_added(self, t: float, node: Node) -> None:
-        """A node is there from now on."""
-        self._node(t, node, NodeChange.ADDED)
+    def node_seen(self, t: float, node: str, *rest: Any) -> None:
+        """A node is there, or is different, from now on."""
+        seen = self._nodes[node] = NodeSeen(node, *rest)
+        self._tell(t, seen)
 
-    def node_changed(self, t: float, node: Node, what: NodeChange) -> None:
-        """A node is different from now on."""
-        self._node(t, node, what)
-
-    def node_gone(self, t: float, name: str, why: NodeEnd) -> None:
+    def node_gone(self, t: float, name: str, why: str) -> None:
         """A node is no more."""
-        with self._lock:
-            seen = self._nodes.pop(name, None)
-            if seen is not None:
-                self._tell(t, replace(seen, change=str(why), is_ready=False))
-
-    def _node(self, t: float, node: Node, change: NodeChange) -> None:
-        amounts = {
-            name: quantity.milli if name == "cpu" else quantity.value
-            for name, quantity in node.status.allocatable.items()
-        }
-        ready = next((one.status == "True" for one in node.status.conditions if one.type == "Ready"), True)
-        seen = NodeSeen(
-            node.name, node.metadata.uid, str(change), ready, node.spec.unschedulable, amounts, node.metadata.labels
-        )
-        with self._lock:
-            self._nodes[node.name] = seen
-            self._tell(t, seen)
+        seen = self._nodes.pop(name, None)
+        if seen is not None:
+            self._tell(t, replace(seen, change=why, is_ready=False))
 
     # -- pods ----------------------------------------------------------------------------------------------------------
 
-    def pod_created(self, t: float, pod: Pod, scheduler: str) -> int:
+    def pod_created(self, t: float, uid: str, namespace: str, name: str, *rest: Any) -> None:
         """A pod is there."""
-        meta = pod.metadata
-        controller = meta.controller if meta.owner_references else None
-        owner = f"{controller.kind}/{controller.name}" if controller is not None else ""
-        ref = PodRef(meta.namespace, meta.name, meta.uid)
-        noted = meta.annotations
-        own = (
-            {name: text for name, text in noted.items() if name.startswith(OWN_ANNOTATIONS)} if noted else told.NO_TEXTS
-        )
-        known = _Known(ref, scheduler, owner, pod.spec.priority or 0, self._held(pod), own)
-        with self._lock:
-            self._pods[meta.uid] = known
-            self._seen(t, known, "Created")
-        return super().pod_created(t, pod, scheduler)
+        known = self._pods[uid] = _Known(PodRef(namespace, name, uid), *rest)
+        self._seen(t, known, "Created")
 
-    def bound(self, t: float, uid: str, node: str, gpu_index: str | None = None) -> None:
+    def bound(self, t: float, uid: str, node: str, gpu_index: str) -> None:
         """A pod holds its node from now on."""
-        with self._lock:
-            known = self._pods.get(uid)
-            if known is not None and known.bound is None:
-                seen = self._nodes.get(node)
-                known.move = None
-                self._bind(t, known, Bound(known.ref, node, seen.uid if seen else "", gpu_index or "", known.held))
+        known = self._pods.get(uid)
+        if known is not None and known.bound is None:
+            seen = self._nodes.get(node)
+            known.move = None
+            self._bind(t, known, Bound(known.ref, node, seen.uid if seen else "", gpu_index, known.held))
 
-    def started(self, t: float, uid: str) -> None:
-        """A bound pod runs."""
-        with self._lock:
-            known = self._pods.get(uid)
-            if known is not None:
-                self._seen(t, known, "Started")
+    def pod_changed(self, t: float, uid: str, change: str, start: float | None) -> None:
+        """A pod runs, was taken by its kubelet, or was asked to go."""
+        known = self._pods.get(uid)
+        if known is not None:
+            self._seen(t, known, change, start)
 
-    def acknowledged(self, t: float, uid: str, start: float) -> None:
-        """A pod's kubelet has taken it."""
-        with self._lock:
-            known = self._pods.get(uid)
-            if known is not None:
-                self._seen(t, known, "Acknowledged", start)
-
-    def leaves(self, t: float, uid: str) -> None:
-        """A pod was asked to go; it holds its node until it has gone."""
-        with self._lock:
-            known = self._pods.get(uid)
-            if known is not None:
-                self._seen(t, known, "Leaving")
-
-    def resized(self, t: float, pod: Pod) -> None:
+    def resized(self, t: float, uid: str, held: Mapping[str, int]) -> None:
         """A pod holds something else from now on."""
-        held = dict(pod_requests(pod))
-        with self._lock:
-            known = self._pods.get(pod.metadata.uid)
-            if known is None or known.held == held:
-                return
-            before, known.held = known.bound, held
-            if before is not None:
-                self._unbind(t, known, IntervalEnd.RESIZED)
-                self._bind(t, known, replace(before, held=held))
-            else:
-                self._seen(t, known, str(IntervalEnd.RESIZED))
+        known = self._pods.get(uid)
+        if known is None or known.held == held:
+            return
+        before, known.held = known.bound, held
+        if before is not None:
+            self._unbind(t, known, RESIZED)
+            self._bind(t, known, replace(before, held=held))
+        else:
+            self._seen(t, known, RESIZED)
 
     def lost(self, t: float, uid: str) -> None:
         """A pod's node is lost."""
-        with self._lock:
-            known = self._pods.get(uid)
-            if known is not None:
-                self._lost[uid] = known.bound
-                self._unbind(t, known, IntervalEnd.NODE_LOST)
+        known = self._pods.get(uid)
+        if known is not None:
+            self._lost[uid] = known.bound
+            self._unbind(t, known, NODE_LOST)
 
     def regained(self, t: float, uid: str) -> None:
         """It came back on the same node."""
-        with self._lock:
-            known, bound = self._pods.get(uid), self._lost.pop(uid, None)
-            if known is not None and known.bound is None and bound is not None:
-                self._bind(t, known, replace(bound, held=known.held))
+        known, bound = self._pods.get(uid), self._lost.pop(uid, None)
+        if known is not None and known.bound is None and bound is not None:
+            self._bind(t, known, replace(bound, held=known.held))
 
-    def ended(self, t: float, uid: str, reason: PodEnd) -> None:
+    def ended(self, t: float, uid: str, reason: str) -> None:
         """A pod ended; the first end counts."""
-        with self._lock:
-            known = self._pods.pop(uid, None)
-            self._lost.pop(uid, None)
-            if known is not None:
-                self._unbind(t, known, reason)
-                self._seen(t, known, str(reason))
+        known = self._pods.pop(uid, None)
+        self._lost.pop(uid, None)
+        if known is not None:
+            self._unbind(t, known, reason)
+            self._seen(t, known, reason)
 
     def _bind(self, t: float, known: _Known, bound: Bound) -> None:
         known.bound, known.since = bound, t
         self._tell(t, bound)
 
-    def _unbind(self, t: float, known: _Known, reason: PodEnd | IntervalEnd) -> None:
+    def _unbind(self, t: float, known: _Known, reason: str) -> None:
         bound, known.bound = known.bound, None
         if bound is not None:
-            self._tell(t, Unbound(known.ref, bound.node, str(reason), "", bound.held, t - known.since))
+            self._tell(t, Unbound(known.ref, bound.node, reason, "", bound.held, t - known.since))
 
     def _seen(self, t: float, known: _Known, change: str, start: float | None = None) -> None:
         self._tell(
@@ -241,109 +188,135 @@ class StreamRecorder(NullRecorder):
             ),
         )
 
-    def _held(self, pod: Pod) -> Mapping[str, int]:
-        last = self._amounts
-        if last is not None and seem_alike(last[0], pod):
-            return last[1]
-        held = dict(pod_requests(pod))
-        self._amounts = (pod, held)
-        return held
-
     # -- schedulers ----------------------------------------------------------------------------------------------------
 
-    def decided(
+    def placed(
+        self, t: float, ref: Ref, tried: Tried, chosen: Any, best: Sequence[Any], times: Iterable[Spent] = ()
+    ) -> None:
+        """An attempt was made, and a node chosen: its name, by what, how many fitted, how many were best, its score."""
+        scheduler, attempt, cycle_seconds = tried
+        node, via, num_feasible, num_best, score = chosen
+        placed = Attempt(
+            self._ref(ref),
+            scheduler,
+            attempt,
+            "scheduled",
+            node,
+            via,
+            0,
+            num_feasible,
+            num_best,
+            score,
+            best=tuple(Scored(rank, *one) for rank, one in enumerate(best, 1)),
+            cycle_seconds=cycle_seconds,
+            plugin_times=tuple(PluginTime(*spent) for spent in times),
+        )
+        self._tell(t, placed, SCORED_BYTES * len(placed.best) + TIMED_BYTES * len(placed.plugin_times))
+
+    def failed(
         self,
         t: float,
-        scheduler: str,
-        attempt: int,
-        decision: Decision,
-        cycle_seconds: float,
-        best: Sequence[Scored] = (),
+        ref: Ref,
+        tried: Tried,
+        why: Any,
+        refused: Sequence[Any],
+        preemption: tuple[str, Sequence[Ref]],
+        times: Iterable[Spent] = (),
     ) -> None:
-        """An attempt was made."""
-        pod = _ref(decision.pod)
-        if decision.outcome is SCHEDULED:
-            scored = tuple(told.Scored(rank, one.node, one.total, one.shares) for rank, one in enumerate(best, 1))
-            placed = Attempt(
-                pod,
-                scheduler,
-                attempt,
-                SCHEDULED.value,
-                decision.node,
-                decision.via or "",
-                0,
-                decision.num_feasible,
-                decision.num_best,
-                decision.score,
-                best=scored,
-                cycle_seconds=cycle_seconds,
-            )
-            self._attempted(t, placed, SCORED_BYTES * len(scored))
-            return
-        self._failed(t, scheduler, attempt, decision, cycle_seconds)
-
-    def _failed(self, t: float, scheduler: str, attempt: int, decision: Decision, cycle_seconds: float) -> None:
-        pod, diagnosis, preemption = _ref(decision.pod), decision.diagnosis, decision.preemption
-        refused = tuple(
-            told.Refused(plugin, refusal.code.value, ", ".join(refusal.reasons), count)
-            for plugin, refusal, count in (refusal_counts(diagnosis) if diagnosis is not None else ())
+        """An attempt came to nothing: its outcome, how many nodes there were and fitted, and a message."""
+        scheduler, attempt, cycle_seconds = tried
+        outcome, num_nodes, num_feasible, message = why
+        nominated, victims = preemption
+        failed = Attempt(
+            self._ref(ref),
+            scheduler,
+            attempt,
+            outcome,
+            num_nodes=num_nodes,
+            num_feasible=num_feasible,
+            refused=tuple(Refused(*one) for one in refused),
+            nominated_node=nominated,
+            victims=tuple(map(self._ref, victims)),
+            message=message,
+            cycle_seconds=cycle_seconds,
+            plugin_times=tuple(PluginTime(*spent) for spent in times),
         )
-        chosen = preemption.chosen if preemption is not None else None
-        victims = tuple(map(_ref, chosen.victims)) if chosen is not None else ()
-        nominated = preemption.nominated_node if preemption is not None else ""
-        message = failure_message(decision) or ""
-        self._attempted(
-            t,
-            Attempt(
-                pod,
-                scheduler,
-                attempt,
-                decision.outcome.value,
-                num_nodes=diagnosis.num_nodes if diagnosis is not None else 0,
-                num_feasible=decision.num_feasible,
-                refused=refused,
-                nominated_node=nominated,
-                victims=victims,
-                message=message,
-                cycle_seconds=cycle_seconds,
-            ),
-            texts=len(message) + sum(200 + len(one.reason) for one in refused) + 200 * len(victims),
-        )
-        for victim in victims:
-            self._tell(t, Preempted(victim, nominated, pod))
+        texts = len(message) + sum(200 + len(one.reason) for one in failed.refused) + 200 * len(victims)
+        self._tell(t, failed, texts + TIMED_BYTES * len(failed.plugin_times))
+        for victim in failed.victims:
+            self._tell(t, Preempted(victim, nominated, failed.pod))
 
-    def _attempted(self, t: float, attempt: Attempt, texts: int) -> None:
-        if self._untimed is not None:
-            self._tell_attempt()
-        if self.is_timed:
-            self._untimed = (t, attempt, texts)
-        else:
-            self._tell(t, attempt, texts)
+    def queue_moved(self, t: float, uid: str, scheduler: str, before: str, after: str, event: str) -> None:
+        """A waiting pod moved."""
+        known = self._pods.get(uid)
+        if known is not None:
+            move = QueueMove(known.ref, scheduler, before, after, event)
+            known.move = move if after and known.bound is None else None
+            self._tell(t, move)
+
+    def _ref(self, ref: Ref) -> PodRef:
+        known = self._pods.get(ref[2])
+        return PodRef(*ref) if known is None else known.ref
+
+
+class StreamRecorder(NoteTaker):
+    """A recorder that tells everything in the process that it is in.
+
+    A simulated API server binds before the attempt is told that asked for it: such a `bound` waits for its attempt.
+    """
+
+    def __init__(self, stream_id: str, ring: Ring[Event] | None = None) -> None:
+        super().__init__(self._take)
+        self.teller = Teller(stream_id, ring)
+        self.is_timed = False  # of each attempt is told right after it what its plugins took
+        self._attempt: list[Note] = []  # one that waits for that, and what came of it
+        self._bound: dict[str, Note] = {}  # by uid: those that may have come before their attempt
+
+    @property
+    def stream_id(self) -> str:
+        """Of this process and no other."""
+        return self.teller.stream_id
+
+    @property
+    def ring(self) -> Ring[Event]:
+        """The latest events."""
+        return self.teller.ring
+
+    def snapshot(self) -> tuple[int, list[Event]]:
+        """How things stand, and the number of the event that comes next."""
+        return self.teller.snapshot()
 
     def plugin_times(self, t: float, scheduler: str, times: Iterable[Spent], *, is_of_attempt: bool = True) -> None:
         """What plugins used in the attempt that was told last."""
-        if is_of_attempt and self._untimed is not None:
-            self._tell_attempt(tuple(PluginTime(*spent) for spent in times))
+        if is_of_attempt and self._attempt:
+            self._attempt[0] = (*self._attempt[0], times)
+            self._tell_attempt()
 
     def close(self, t_end: float) -> None:
         """The run is over."""
-        if self._untimed is not None:
+        self._tell_all()
+
+    def _take(self, note: Note) -> None:
+        name = note[0]
+        if name == "bound":
+            self._tell_attempt()
+            self._bound.setdefault(note[2], note)
+        elif name == "placed" and note[2][2] in self._bound:
+            self._tell_attempt()
+            self._attempt = [note, self._bound.pop(note[2][2])]
+        else:
+            self._tell_all()
+            self._attempt = [note]
+        if not (self.is_timed and name in ("placed", "failed")):
             self._tell_attempt()
 
-    def queue_moved(
-        self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str
-    ) -> None:
-        """A waiting pod moved."""
-        with self._lock:
-            known = self._pods.get(uid)
-            if known is not None:
-                before = "" if origin is None else origin._value_  # `value` takes five times as long
-                after = "" if place is None else place._value_
-                move = QueueMove(known.ref, scheduler, before, after, event)
-                known.move = move if after and known.bound is None else None
-                self._tell(t, move)
+    def _tell_attempt(self) -> None:
+        waiting, self._attempt = self._attempt, []
+        for note in waiting:
+            self.teller.take(note)
 
-
-def _ref(pod: Pod) -> PodRef:
-    meta = pod.metadata
-    return PodRef(meta.namespace, meta.name, meta.uid)
+    def _tell_all(self) -> None:
+        self._tell_attempt()
+        waiting, self._bound = self._bound, {}
+        for note in waiting.values():
+            self.teller.take(note)

@@ -1,8 +1,8 @@
 """What is told on the stream: plain values, a type for each kind of event, with the fields that `decisions.proto` has.
 
-They are made in the scheduler's loop, where nothing may cost much, and become bytes in another process (`encoder`).
-Nothing here refers to a pod, a node or an array: an event that waits in the ring holds nothing but itself, and the
-garbage collector does not look at it.
+They are made of notes (`telling`), and become bytes when somebody reads them (`encoding`). Nothing here refers to a
+pod, a node or an array: an event that waits in the ring holds nothing but itself, and the garbage collector does not
+look at it.
 """
 
 from __future__ import annotations

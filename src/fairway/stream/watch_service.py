@@ -1,9 +1,8 @@
 """The service `fairway.v1.Decisions`: what a recorder was told, to whoever reads along.
 
-In: a `StreamRecorder`'s ring, which the scheduler's loop fills and never waits for. Out: batches of up to 256 events,
-at most 100 ms late, to at most 16 readers, each at its own pace: one that is overtaken is told how many events it
-missed, and one that takes nothing for half a minute is sent away. Lives in a thread with an event loop of its own;
-what is read is encoded in another process (`encoder_process`).
+In: a ring, which another thread fills without ever waiting for us. Out: batches of up to 256 events, at most 100 ms
+late, to at most 16 readers, each at its own pace: one that is overtaken is told how many events it missed, and one that
+takes nothing for half a minute is sent away. Lives in a thread with an event loop of its own.
 """
 
 from __future__ import annotations
@@ -17,15 +16,12 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import grpc
 import grpc.aio
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from fairway.stream.calls import handlers
-from fairway.stream.encoder_process import EncoderProcess, EncodingTask
-from fairway.stream.encoding import FORMS
+from fairway.stream.encoding import FORMS, encode_batches
 from fairway.stream.go_time import NANOSECONDS
 from fairway.stream.surroundings import Surroundings, Tls
-from fairway.stream.telling import StreamRecorder
-from fairway.stream.watching import BATCH, Batch, Reader, WantedEvents
+from fairway.stream.watching import BATCH, Batch, EventSource, Reader, WantedEvents
 from fairway.stream.wire import decisions_pb2 as wire
 
 __all__ = ["EXPLAIN", "SERVICE", "WATCH", "WatchService"]
@@ -37,7 +33,8 @@ SERVICE: Final = "fairway.v1.Decisions"
 WATCH: Final = f"/{SERVICE}/Watch"
 EXPLAIN: Final = f"/{SERVICE}/Explain"
 MOST_READERS: Final = 16
-LATE_SECONDS: Final = 0.1
+LATE_SECONDS: Final = 0.025
+"""The rest of a tenth of a second is how long notes may take to come here."""
 IDLE_SECONDS: Final = 1.0
 """Readers whose filters let nothing through are told so often from where to resume."""
 PATIENCE_SECONDS: Final = 30.0
@@ -52,12 +49,12 @@ KIND_TYPES: Final = {form.kind: kind for kind, form in FORMS.items()}
 
 
 class WatchService:
-    """Serves one recorder's stream; `start` and `stop` it from any thread."""
+    """Serves one stream; `start` and `stop` it from any thread."""
 
     def __init__(
-        self, recorder: StreamRecorder, surroundings: Surroundings, patience_seconds: float = PATIENCE_SECONDS
+        self, source: EventSource, surroundings: Surroundings, patience_seconds: float = PATIENCE_SECONDS
     ) -> None:
-        self._recorder = recorder
+        self._source = source
         self._around = surroundings
         self._patience = patience_seconds
         self._readers: set[Reader] = set()
@@ -65,7 +62,6 @@ class WatchService:
         self._is_over = False
         self._is_final = False
         self._server: grpc.aio.Server | None = None
-        self._encoder = EncoderProcess()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="stream", daemon=True)
         self._counting: asyncio.Task[None] | None = None
@@ -136,13 +132,12 @@ class WatchService:
             self._counting.cancel()
         if self._server is not None:
             await self._server.stop(GRACE_SECONDS)
-        await self._encoder.close()
         if self._around.close is not None:
             await self._around.close()
         await asyncio.get_running_loop().shutdown_default_executor()
 
     async def _count(self) -> None:
-        ring = self._recorder.ring
+        ring = self._source.ring
         while True:
             self._around.count(self._num_readers, ring.next - 1, len(ring))
             await asyncio.sleep(IDLE_SECONDS)
@@ -188,15 +183,15 @@ class WatchService:
             await _abort(context, grpc.StatusCode.INVALID_ARGUMENT, words)
         try:
             wanted = WantedEvents(kinds, request.pod_glob, request.node_glob, request.snapshot)
-            return Reader(self._recorder, wanted, request.resume)
+            return Reader(self._source, wanted, request.resume)
         except ValueError as error:
             await _abort(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
 
     async def _send_on(self, reader: Reader, most_scores: int, context: Any) -> None:
         """Until the reader leaves, the stream is over or somebody else leads."""
-        stream_id, origin = self._recorder.stream_id, self._around.origin
-        for message in await self._encoder.encode(EncodingTask(Batch((), reader.token), stream_id, origin, 0)):
-            await self._write(context, message)
+        stream_id, origin = self._source.stream_id, self._around.origin
+        for message in encode_batches(Batch((), reader.token), stream_id, origin, 0):
+            await self._write(context, message.SerializeToString())
         loop = asyncio.get_running_loop()
         told_at = loop.time()
         while True:
@@ -207,9 +202,9 @@ class WatchService:
                 if batch.gap is not None and batch.gap.lost:
                     self._around.count_lost(batch.gap.why, batch.gap.lost)
                 if batch.events or batch.gap is not None or loop.time() - told_at >= IDLE_SECONDS:
-                    task = EncodingTask(batch, stream_id, origin, most_scores)
-                    for message in await self._encoder.encode(task):
-                        await self._write(context, message + self._stamp())
+                    for message in encode_batches(batch, stream_id, origin, most_scores):
+                        self._stamp(message)
+                        await self._write(context, message.SerializeToString())
                     told_at = loop.time()
                 if num_events < BATCH:
                     break  # the rest of them comes together
@@ -219,10 +214,9 @@ class WatchService:
                 await _abort(context, grpc.StatusCode.UNAVAILABLE, "the stream is over")
             await asyncio.sleep(LATE_SECONDS)
 
-    def _stamp(self) -> bytes:
-        """When it was sent; fields of a message may follow each other in any number of pieces."""
-        seconds, nanos = divmod(self._around.now(), NANOSECONDS)
-        return wire.Batch(sent=Timestamp(seconds=seconds, nanos=nanos)).SerializeToString()
+    def _stamp(self, message: wire.Batch) -> None:
+        """When it was sent."""
+        message.sent.seconds, message.sent.nanos = divmod(self._around.now(), NANOSECONDS)
 
     async def _write(self, context: Any, message: bytes) -> None:
         writing = asyncio.ensure_future(context.write(message))

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from fairway.stream.ring import Ring
 from fairway.stream.told import Attempt, Event, NodeSeen, PodRef, PodSeen, Preempted, QueueMove, Snapshot, Told
 
-__all__ = ["BATCH", "Batch", "Gap", "Reader", "WantedEvents", "read_token"]
+__all__ = ["BATCH", "Batch", "EventSource", "Gap", "Reader", "WantedEvents", "read_token"]
 
 BATCH: Final = 256
 TOKEN: Final = re.compile(r"([0-9a-z]{1,64}):([1-9][0-9]{0,18})", re.ASCII)

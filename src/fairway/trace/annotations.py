@@ -8,13 +8,13 @@ scheduler.
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from fairway.model import DecodeError, Source, object_name
 from fairway.model.data_need import DATA, DATA_MODE
+from fairway.model.seconds import PLAIN, parse_seconds, seconds_text
 from fairway.model.tenant import EXCLUSIVE, ONE_PER_NODE
 
 __all__ = [
@@ -59,41 +59,7 @@ LONGEST_KEY: Final = 100
 """Longer ones are none of these: to compare takes time."""
 TIMES: Final = (ARRIVAL, DURATION, FAIL_AFTER, START_LATENCY, TIME_LIMIT)
 TEMPLATES: Final = {"template": "template", "job_template": "jobTemplate"}  # where controllers have them
-UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-NUMBER: Final = r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})"
-PLAIN: Final = re.compile(rf"{NUMBER}(?:[eE][+-]?[0-9]{{1,2}})?")
 CODE: Final = re.compile(r"[0-9]{1,3}")
-AS_WRITTEN: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,3})?")
-PART: Final = re.compile(rf"({NUMBER})(ms|s|m|h|d|w)")
-WHOLE: Final = re.compile(rf"(?:{NUMBER}(?:ms|s|m|h|d|w))+")
-
-
-def parse_seconds(text: str | float) -> float:
-    """Seconds, from a number or from text such as 90, 90s, 1h30m, 2d; `ValueError` says what else is wrong."""
-    if isinstance(text, bool) or not isinstance(text, str | int | float):
-        raise ValueError(f"a duration is a number of seconds or text such as 1h30m, not {text!r}")
-    if isinstance(text, str):
-        if AS_WRITTEN.fullmatch(text):  # as `seconds_text` has it
-            return float(text)
-        plain = text.strip()
-        if WHOLE.fullmatch(plain):
-            return math.fsum(float(number) * UNITS[unit] for number, unit in PART.findall(plain))
-        if not PLAIN.fullmatch(plain):
-            raise ValueError(f"duration {text!r} is not a number of seconds, nor text such as 90s, 15m, 1h30m, 2d")
-        return float(plain)
-    try:
-        seconds = float(text)
-    except OverflowError:
-        seconds = math.inf
-    if not math.isfinite(seconds) or seconds < 0:
-        raise ValueError(f"a duration is a finite number of seconds, not negative: {text!r}")
-    return seconds
-
-
-def seconds_text(seconds: float) -> str:
-    """Seconds as an annotation says them: as short as it goes, to the millisecond."""
-    rounded = round(seconds, 3)
-    return str(int(rounded)) if rounded == int(rounded) else f"{rounded:.3f}".rstrip("0")
 
 
 def seconds_annotation(thing: Any, key: str, source: Source | str = "") -> float | None:

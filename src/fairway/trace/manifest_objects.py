@@ -21,6 +21,7 @@ from fairway.model import DecodeError, Loaded, Skipped, Source, load_json, load_
 from fairway.model.text_file import Progress, read_bytes, utf8_text
 from fairway.trace.manifest_text import Piece, cut_json, cut_yaml
 from fairway.trace.problems import Problems
+from fairway.trace.written_objects import WrittenObjects
 
 __all__ = ["SUFFIXES", "manifest_files", "paths_of", "read_objects"]
 
@@ -57,11 +58,12 @@ def read_objects(
     *,
     may_be_empty: bool = False,
     others_kept: list[Skipped] | None = None,
+    written: WrittenObjects | None = None,
 ) -> tuple[list[Loaded], Counter[str]]:
     """Every object, and the number of objects of each kind that Fairway does not read.
 
     An empty file is a problem, unless it `may_be_empty`, as one of many in a folder of rendered templates is. Objects
-    of other kinds are added to `others_kept`, for whoever wants to look at them.
+    of other kinds are added to `others_kept`, for whoever wants to look at them; `written` keeps the texts of all.
     """
     loaded: list[Loaded] = []
     others: Counter[str] = Counter()
@@ -75,7 +77,7 @@ def read_objects(
                 problems.add(DecodeError("is empty", source=name))
             continue
         skipped: list[Skipped] = []
-        for one in _read_text(data, name, problems, skipped, part):
+        for one in _read_text(data, name, problems, skipped, part, written):
             loaded.append(one)
             others.update(other.title for other in skipped)
             _keep(skipped, others_kept)
@@ -91,7 +93,12 @@ def _keep(skipped: list[Skipped], kept: list[Skipped] | None) -> None:
 
 
 def _read_text(
-    data: bytes, file: str, problems: Problems, skipped: list[Skipped], progress: Progress | None
+    data: bytes,
+    file: str,
+    problems: Problems,
+    skipped: list[Skipped],
+    progress: Progress | None,
+    written: WrittenObjects | None,
 ) -> Iterator[Loaded]:
     told = 0.0
     is_json = _is_json(file, data)
@@ -102,6 +109,9 @@ def _read_text(
         except DecodeError as error:
             problems.add(_placed(error, piece, file))
         else:
+            if written is not None:
+                written.note(piece.text, [one.object for one in found], is_json=is_json)
+                written.note_others(others)
             skipped += (msgspec.structs.replace(one, source=_place(one.source, piece)) for one in others)
             yield from (Loaded(one.object, _place(one.source, piece)) for one in found)
         if progress is not None:

@@ -17,7 +17,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from fairway.model import DecodeError, Quantity, dns_label_problem, dns_subdomain_problem, parse_quantity
+from fairway.model import DecodeError, Node, Quantity, dns_label_problem, dns_subdomain_problem, parse_quantity
 from fairway.model.text_file import Progress
 from fairway.trace.annotations import (
     DURATION,
@@ -30,7 +30,7 @@ from fairway.trace.annotations import (
     seconds_text,
 )
 from fairway.trace.problems import Problems
-from fairway.trace.swf_header import SwfHeader, header_nodes
+from fairway.trace.swf_header import SwfHeader, header_nodes, pool_node, procs_per_node
 from fairway.trace.swf_jobs import FAILED, Jobs, SwfJob, read_jobs
 from fairway.trace.template import Template, batch_pod, memory_quantity, milli_quantity
 from fairway.trace.workload import Arrival, Arrivals, Workload
@@ -40,6 +40,12 @@ __all__ = ["PARTITION", "QUEUE", "SwfOptions", "read_swf"]
 QUEUE: Final = "fairway.dev/queue"
 PARTITION: Final = "fairway.dev/partition"
 MEBIBYTE: Final = 2**20
+
+
+class LimitFactor(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """Limits that are so many times as long as jobs ran."""
+
+    factor: Annotated[float, msgspec.Meta(gt=0)]
 
 
 class SwfOptions(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -75,6 +81,21 @@ class SwfOptions(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forb
     node_memory: Annotated[
         str | float, msgspec.Meta(description="What each of these nodes has, of which the header says nothing.")
     ] = "256Gi"
+    machine: Annotated[
+        Literal["pool", "nodes"] | None,
+        msgspec.Meta(
+            description="pool: one node with all processors that the header speaks of; nodes: its nodes, and a job is "
+            "one pod for each node's share; without, neither."
+        ),
+    ] = None
+    queues: Annotated[
+        dict[str, str],
+        msgspec.Meta(description='Names of queues by their numbers in the log; "*" is for all others.'),
+    ] = msgspec.field(default_factory=dict)
+    limits: Annotated[
+        Literal["log", "runtime"] | LimitFactor,
+        msgspec.Meta(description="How long jobs may run: as the log says, as long as they ran, or so many times that."),
+    ] = "log"
     namespace: str = "default"
     prefix: Annotated[str, msgspec.Meta(description="Pods are called by it and the job's number.")] = "job"
 
@@ -91,15 +112,25 @@ def read_swf(
     problems = Problems(strict=strict)
     header = SwfHeader()
     jobs, notes = read_jobs(path, options.size == "requested", options.statuses, header, problems, progress)
+    if options.machine == "nodes" and options.procs_per_pod is None:
+        share = max(procs_per_node(header), 1)
+        options = msgspec.structs.replace(options, procs_per_pod=share)
     num_pods = -(-jobs.procs // (options.procs_per_pod or jobs.procs))  # (num_jobs,)
     return Workload(
         name=Path(path).name.removesuffix(".gz").removesuffix(".swf").removesuffix(".txt"),
-        nodes=header_nodes(header, os.fspath(path), cpu, node_memory) if options.nodes else [],
+        nodes=_nodes(options, header, os.fspath(path), cpu, node_memory),
         arrivals=Arrivals(lambda: _arrivals(jobs, options, cpu, memory)),
         num_arrivals=int(num_pods.sum()),
         problems=problems.texts(),
         notes=notes,
     )
+
+
+def _nodes(options: SwfOptions, header: SwfHeader, file: str, milli_cpu: int, memory_bytes: int) -> list[Node]:
+    """The machine: all of it in one, node by node, or none."""
+    if options.machine == "pool":
+        return [pool_node(header, file, milli_cpu, memory_bytes)]
+    return header_nodes(header, file, milli_cpu, memory_bytes) if options.nodes or options.machine == "nodes" else []
 
 
 def _check(options: SwfOptions) -> tuple[int, int, int]:
@@ -132,7 +163,8 @@ def _arrivals(jobs: Jobs, options: SwfOptions, milli_cpu: int, memory: int) -> I
         size = math.ceil(memory_kib * 1024) if memory_kib > 0 else memory
         size = -(-size * procs // MEBIBYTE) * MEBIBYTE
         requests = {"cpu": milli_quantity(milli_cpu * procs), "memory": memory_quantity(size)}
-        labels = {QUEUE: f"queue-{queue}"} if queue >= 0 else {}
+        named = options.queues.get(str(queue), options.queues.get("*", f"queue-{queue}" if queue >= 0 else ""))
+        labels = {QUEUE: named} if named else {}
         labels |= {PARTITION: f"partition-{partition}"} if partition >= 0 else {}
         return Template(batch_pod(options.namespace, requests, labels))
 
@@ -151,8 +183,13 @@ def _arrivals(jobs: Jobs, options: SwfOptions, milli_cpu: int, memory: int) -> I
 def _annotations(job: SwfJob, options: SwfOptions) -> dict[str, str]:
     fails = options.failures and job.status == FAILED
     said = {FAIL_AFTER if fails else DURATION: seconds_text(job.seconds)}
-    if job.limit > 0:
-        said[TIME_LIMIT] = seconds_text(job.limit)
+    limit = job.limit
+    if isinstance(options.limits, LimitFactor):
+        limit = job.seconds * options.limits.factor
+    elif options.limits == "runtime":
+        limit = job.seconds
+    if limit > 0:
+        said[TIME_LIMIT] = seconds_text(limit)
     if job.user >= 0:
         said[USER] = f"user-{job.user}"
     if job.group >= 0:

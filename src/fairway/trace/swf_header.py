@@ -49,18 +49,35 @@ def header_nodes(header: SwfHeader, file: str, milli_cpu: int, memory_bytes: int
         raise DecodeError(f"the header speaks of {num_nodes} nodes, more than {MAX_NODES}", source=file)
     each, rest = divmod(max(num_procs, num_nodes), num_nodes)
     width = len(str(num_nodes - 1))
-    nodes = []
-    for index in range(num_nodes):
-        name = f"node-{index:0{width}}"
-        resources = {
-            "cpu": milli_quantity(milli_cpu * (each + (index < rest))),
-            "memory": memory_quantity(memory_bytes),
-            "pods": parse_quantity(PODS_A_NODE),
-        }
-        nodes.append(
-            Node(
-                metadata=ObjectMeta(name=name, labels={"kubernetes.io/hostname": name}),
-                status=NodeStatus(capacity=resources, allocatable=resources),
-            )
-        )
-    return nodes
+    return [
+        _node(f"node-{index:0{width}}", milli_cpu * (each + (index < rest)), memory_bytes, PODS_A_NODE)
+        for index in range(num_nodes)
+    ]
+
+
+def pool_node(header: SwfHeader, file: str, milli_cpu: int, memory_bytes: int) -> Node:
+    """All processors as one node, as simulators of this field have it."""
+    num_procs = header.number("MaxProcs") or header.number("MaxNodes")
+    if num_procs is None:
+        problem = "the header says neither MaxProcs nor MaxNodes, so it describes no pool; give the nodes otherwise"
+        raise DecodeError(problem, source=file)
+    return _node("pool", milli_cpu * num_procs, memory_bytes * num_procs, num_procs)
+
+
+def procs_per_node(header: SwfHeader) -> int:
+    """How many processors the largest node has; 0: the header does not say."""
+    num_procs = header.number("MaxProcs") or header.number("MaxNodes")
+    num_nodes = header.number("MaxNodes") or num_procs
+    return -(-num_procs // num_nodes) if num_procs and num_nodes else 0
+
+
+def _node(name: str, milli_cpu: int, memory_bytes: int, pods: int) -> Node:
+    resources = {
+        "cpu": milli_quantity(milli_cpu),
+        "memory": memory_quantity(memory_bytes),
+        "pods": parse_quantity(pods),
+    }
+    return Node(
+        metadata=ObjectMeta(name=name, labels={"kubernetes.io/hostname": name}),
+        status=NodeStatus(capacity=resources, allocatable=resources),
+    )

@@ -19,6 +19,7 @@ from fairway.model.data_need import DATA
 from fairway.trace.annotations import DURATION, FAIL_PROBABILITY, GANG, GANG_SIZE, USER, seconds_text
 from fairway.trace.arrival_times import arrival_times
 from fairway.trace.distribution import NumberSampler, choose
+from fairway.trace.gang_spelling import WITH_OBJECT, group_object, spelled
 from fairway.trace.synthetic_spec import (
     STEPS,
     DatasetUse,
@@ -49,7 +50,11 @@ def synthetic(
     classes = [_Class(one, spec, priority_classes or {}, index) for index, one in enumerate(spec.classes)]
     num_pods = _known_number(spec)
     if num_pods is None:
-        num_pods = sum(int(batch.gangs.sum()) for batch in _batches(spec, classes, seed))
+        written = np.array([one.spelling in WITH_OBJECT for one in classes])
+        num_pods = sum(
+            int(batch.gangs.sum() + np.count_nonzero((batch.gangs > 1) & written[batch.classes]))
+            for batch in _batches(spec, classes, seed)
+        )
     return Workload(
         name=spec.name,
         arrivals=Arrivals(lambda: _arrivals(spec, classes, seed)),
@@ -61,7 +66,9 @@ def _known_number(spec: SyntheticSpec) -> int | None:
     """How many pods arrive, where that is no matter of chance; drawing millions to count them takes a while."""
     count, gangs = spec.arrivals.count, {one.gang for one in spec.classes if isinstance(one.gang, int)}
     is_exact = count is not None and (spec.arrivals.rate is None or spec.arrivals.over is None)
-    if count is None or not is_exact or len(gangs) != 1 or any(not isinstance(one.gang, int) for one in spec.classes):
+    is_drawn = any(not isinstance(one.gang, int) for one in spec.classes)
+    has_objects = any(one.gang_spelling in WITH_OBJECT for one in spec.classes)
+    if count is None or not is_exact or len(gangs) != 1 or is_drawn or has_objects:
         return None
     return count * min(max(gangs.pop(), 1), MAX_GANG)
 
@@ -79,6 +86,8 @@ class _Class:
         drawn = {name: value for name, value in sizes.items() if value is not None}
         self.samplers = [NumberSampler(value, read_of(name), STEPS.get(name, 1.0)) for name, value in drawn.items()]
         self.duration = NumberSampler(one.duration or 0, read_of("duration"), STEPS["duration"])
+        self.spelling = one.gang_spelling
+        self.prefix_of_gangs = one.gang_prefix
         self.gang = NumberSampler(one.gang, read_of("gang"), STEPS["gang"])
         self.user_weights = tuple(float(rank) ** -one.user_skew for rank in range(1, one.users + 1))
         self.datasets = None if one.datasets is None else _Datasets(one.datasets)
@@ -175,9 +184,15 @@ def _arrivals(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator
             if gang == 1:
                 yield Arrival(time, template.pod(name, said))
                 continue
-            said |= {GANG: name, GANG_SIZE: str(gang)}
+            said |= {GANG: name, GANG_SIZE: str(gang)} if one.spelling == "fairway" else {}
             for member in range(gang):
-                yield Arrival(time, template.pod(f"{name}-{member}", said))
+                pod = template.pod(f"{name}-{member}", said)
+                if one.spelling != "fairway":
+                    group = group_object(name, pod.metadata.namespace, gang, one.spelling) if member == 0 else None
+                    if group is not None:
+                        yield Arrival(time, group)
+                    pod = spelled(pod, name, gang, one.spelling, one.prefix_of_gangs)
+                yield Arrival(time, pod)
 
 
 def _quantity(name: str, amount: int) -> Quantity:

@@ -31,6 +31,7 @@ from fairway.model.explain import explain
 from fairway.trace.annotations import check_annotations, parse_seconds
 from fairway.trace.arrival_times import ArrivalPattern, pattern_problems
 from fairway.trace.distribution import Distributed, Problem, Read, problems_of
+from fairway.trace.gang_spelling import GangSpelling
 
 __all__ = [
     "READS",
@@ -74,6 +75,12 @@ class SyntheticClass(msgspec.Struct, kw_only=True, frozen=True, rename="camel", 
     ] = {}
     duration: Annotated[Distributed | None, msgspec.Meta(description="How long a pod runs; without, forever.")] = None
     gang: Annotated[Distributed, msgspec.Meta(description="How many pods arrive together, as one job.")] = 1
+    gang_spelling: Annotated[
+        GangSpelling, msgspec.Meta(description="How a gang is written: as users of which gang scheduler do.")
+    ] = "fairway"
+    gang_prefix: Annotated[
+        str, msgspec.Meta(description="What the annotations of spelling pfnet begin with, as its configuration says.")
+    ] = ""
     users: Annotated[
         int,
         msgspec.Meta(
@@ -163,6 +170,7 @@ def _class_problems(one: SyntheticClass, path: str, namespace: str) -> Iterator[
         value = getattr(one, name)
         if value is not None:
             yield from problems_of(value, READS[name], f"{path}.{name}")
+    yield from _gang_problems(one, path)
     for name, value in one.requests.items():
         if problem := label_key_problem(name):
             yield f"{path}.requests[{name!r}]", problem
@@ -179,6 +187,13 @@ def _class_problems(one: SyntheticClass, path: str, namespace: str) -> Iterator[
     labels = ((key, label_key_problem(key) or label_value_problem(text)) for key, text in one.labels.items())
     yield from ((f"{path}.labels[{key!r}]", problem) for key, problem in labels if problem)
     yield from _template_problems(one, path, namespace)
+
+
+def _gang_problems(one: SyntheticClass, path: str) -> Iterator[Problem]:
+    if one.gang_spelling == "pfnet" and not one.gang_prefix:
+        yield f"{path}.gangPrefix", "missing; gangs of spelling pfnet are named by an annotation PREFIX-name"
+    elif one.gang_prefix and (problem := label_key_problem(f"{one.gang_prefix}-name")):
+        yield f"{path}.gangPrefix", problem
 
 
 def _template_problems(one: SyntheticClass, path: str, namespace: str) -> Iterator[Problem]:

@@ -240,4 +240,33 @@ CASES: dict[str, Case] = {
         {"x-0": 1000},
         {},
     ),
+    "KafkaNodePool": Case(
+        thing("kafka.strimzi.io/v1", "KafkaNodePool", replicas=2, resources={"requests": {"cpu": "2"}})
+        | {"metadata": {"name": "x", "labels": {"strimzi.io/cluster": "k"}}},
+        numbered("k-x-{}", range(2), 2000),
+        {"strimzi.io/cluster": "k", "strimzi.io/pool-name": "x"},
+    ),
+    "Kafka without node pools": Case(
+        thing(
+            "kafka.strimzi.io/v1beta2",
+            "Kafka",
+            kafka={"replicas": 2, "resources": {"requests": {"cpu": "1"}}},
+            zookeeper={"replicas": 1},
+            entityOperator={"topicOperator": {"resources": {"requests": {"cpu": "100m"}}}},
+        ),
+        {**numbered("x-kafka-{}", range(2)), "x-zookeeper-0": 0, "x-entity-operator-0": 100},
+        {},
+    ),
+    "Sandbox": Case(thing("agents.x-k8s.io/v1alpha1", "Sandbox", podTemplate=template()), {"x": 1000}, {"app": "a"}),
+    "SparkConnect": Case(
+        thing(
+            "sparkoperator.k8s.io/v1alpha1",
+            "SparkConnect",
+            server={"template": template()},
+            executor={"instances": 2, "template": {"spec": {"containers": []}}},
+        ),
+        {"x-server": 1000, **numbered("x-executor-{}", range(2), 0)},
+        {},
+    ),
+    "Logstash": Case(thing("logstash.k8s.elastic.co/v1alpha1", "Logstash", count=1), {"x-ls-0": 1000}, {}),
 }

@@ -131,7 +131,10 @@ NOT_COUNTED = {
         thing("example.com/v1", "Pump", replicas=3),
         "Pump default/x (it has spec.replicas",
     ),
-    "a kind that can not be foretold": (thing("kafka.strimzi.io/v1", "Kafka"), "Kafka default/x (its operator makes"),
+    "a kind that can not be foretold": (
+        thing("kubeflow.org/v1beta1", "Experiment"),
+        "Experiment default/x (its trials come",
+    ),
     "a template that is missing": (
         thing("argoproj.io/v1alpha1", "Rollout", workloadRef={"name": "web"}),
         "Rollout default/x (it has no spec.template)",
@@ -247,7 +250,7 @@ BAD_TABLES = {
     "an unknown field": ("kinds: [{group: a, kind: B, podz: []}]", "kinds[0]: Object contains unknown field `podz`"),
     "says nothing": (
         "kinds: [{group: a, kind: B}]",
-        "B (a): needs exactly one of pods, readAs, makesNone and notCounted",
+        "B (a): needs exactly one of pods, makes, readAs, makesNone and notCounted",
     ),
     "no template": ("kinds: [{group: a, kind: B, pods: [{count: [1]}]}]", "B (a): pods[0]: needs template or pod"),
     "no path": (

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.explain.controllers import MAX_PODS, Wanted, wanted_by
-from fairway.explain.workloads.rollout import SETTLED
+from fairway.explain.workloads.rollout import SETTLED, Rollout
 from fairway.explain.workloads.same_template import RESTARTED_AT, same_pod, same_template
 from fairway.explain.workloads.standing import StandingObjects
 from fairway.model import DecodeError, Deployment, Pod, PodTemplateSpec, Source, decode_object
@@ -121,7 +121,7 @@ def test_numbers_that_can_not_be_are_told_by_field(plain: dict[str, Any], field:
 def settled(
     plain: dict[str, Any], there: list[dict[str, Any]], *, is_rollout: bool = False
 ) -> tuple[Wanted, StandingObjects]:
-    standing = StandingObjects([decode_object(one, "test") for one in there], is_rollout=is_rollout)
+    standing = StandingObjects([decode_object(one, "test") for one in there], [], is_rollout=is_rollout)
     thing = decode_object(plain, "test")
     return standing.settled(thing, wanted_of(plain)), standing  # type: ignore[arg-type]
 
@@ -190,6 +190,7 @@ def test_another_image_or_a_wish_rolls_out(number: int, kind: str, image: str, i
     assert rollout.is_restart == (image == "v1")
     assert rollout.start == SETTLED
     assert rollout.old_uids == {plain["metadata"]["uid"] for plain in there}
+    assert isinstance(rollout, Rollout)
     before, after = rollout.before(), rollout.after()
     assert after.spec.template.spec.containers[0].image == image
     former = before[0]

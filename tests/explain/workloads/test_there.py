@@ -15,6 +15,11 @@ NODES = [node("n1", cpu=16), node("n2", cpu=16)]
 NAMES = ["n1", "n2"]
 
 
+def of_case(pod: dict[str, Any], name: str) -> dict[str, Any]:
+    """The pod, with the containers of a case's template."""
+    return pod | {"spec": pod["spec"] | CASES[name].thing["spec"]["template"]["spec"]}
+
+
 THERE: dict[str, tuple[dict[str, Any], list[Any], list[str]]] = {
     "Deployment": (workload("Deployment", replicas=10), deployment_pods(8, NAMES), ["web-8", "web-9"]),
     "Deployment with its ReplicaSet": (
@@ -83,7 +88,11 @@ THERE: dict[str, tuple[dict[str, Any], list[Any], list[str]]] = {
         ],
         ["x-driver-0-0", "x-workers-0-1", "x-workers-1-0", "x-workers-1-1"],
     ),
-    "CloneSet": (CASES["CloneSet"].thing, [running("x-abc", "n1", "CloneSet/x", app="x")], ["x-1"]),
+    "CloneSet": (
+        CASES["CloneSet"].thing,
+        [of_case(running("x-abc", "n1", "CloneSet/x", app="a"), "CloneSet")],
+        ["x-1"],
+    ),
 }
 
 

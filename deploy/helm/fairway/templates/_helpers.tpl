@@ -44,7 +44,11 @@ app.kubernetes.io/component: scheduler
     "apiVersion" "kubescheduler.config.k8s.io/v1"
     "kind" "KubeSchedulerConfiguration"
     "leaderElection" $election -}}
-{{- $ours := dict "profiles" (list (dict "schedulerName" .Values.schedulerName)) -}}
+{{- $profile := dict "schedulerName" .Values.schedulerName -}}
+{{- if .Values.gangs.mode -}}
+{{- $profile = set $profile "fairway" (dict "gangs" (dict "mode" .Values.gangs.mode)) -}}
+{{- end -}}
+{{- $ours := dict "profiles" (list $profile) -}}
 {{- toYaml (merge $fixed (deepCopy .Values.config) $ours) }}
 {{- end }}
 

@@ -24,6 +24,12 @@ OPTIONS: Final = (
         "--expected", metavar="DIR", type=click.Path(), help="Of an OrderScenario: published results to show beside."
     ),
 )
+REASONS: Final = {
+    "optimum": "pods come until nothing fits, so the best there could be is all GPUs allocated, and its tables say how "
+    "much is; try --optimum and compare --optimum judge a placement",
+    "fail_if": "its results are curves over the load, not metrics of a run; the tables that --save writes have them",
+}
+"""Why some options are not for such a scenario."""
 
 
 class OrderChoices(NamedTuple):
@@ -74,4 +80,5 @@ def refuse_others(changes: Mapping[str, Any]) -> None:
     """A usage error for options that order-only scenarios do not have."""
     for name, value in changes.items():
         if name != "seed" and value not in (None, False, ()):
-            raise click.UsageError(f"--{name.replace('_', '-')} is not for an OrderScenario: nothing there takes time")
+            why = REASONS.get(name, "nothing there takes time")
+            raise click.UsageError(f"--{name.replace('_', '-')} is not for an OrderScenario: {why}")

@@ -14,7 +14,7 @@ import click
 if TYPE_CHECKING:
     from fairway.record import Run
 
-__all__ = ["at_option", "run_option", "tell_notes"]
+__all__ = ["RunTime", "at_option", "run_option", "tell_notes"]
 
 CLOCK: Final = re.compile(r"(?:(\d+)d[ T]?)?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 DAY, HOUR, MINUTE = 86_400, 3_600, 60

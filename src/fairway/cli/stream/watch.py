@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["watch"]
 
+IS_IT_THERE = "is it there? start one with fairway run --stream HOST:PORT"
 HELP = """\b
 Examples:
   fairway watch 127.0.0.1:4243                                  everything, as it happens
@@ -104,8 +105,7 @@ def watch(
         except CannotWatchError as error:
             if error.is_refusal:
                 raise CommandError(f"{address}: {error}", "see fairway watch --help", UNREACHABLE) from None
-            hint = "is it there? start one with fairway run --stream HOST:PORT"
-            raise CommandError(f"{address}: {error}", hint, UNREACHABLE) from None
+            raise CommandError(f"{address}: {error}", IS_IT_THERE, UNREACHABLE) from None
         if saver is not None and writer is not None:
             writer.close(saver.time)
     if save is not None:
@@ -166,7 +166,9 @@ def _stream_address(
     if fingerprint:
         try:
             certificate = trusted_certificate(address.host, address.port, fingerprint)
-        except (OSError, ValueError) as error:
+        except OSError as error:  # nobody is there, or nobody who speaks TLS
+            raise CommandError(f"{address}: {error.strerror or error}", IS_IT_THERE, UNREACHABLE) from None
+        except ValueError as error:
             raise CommandError(f"{address}: {error}", "compare with the stream's log", UNREACHABLE) from None
         return StreamAddress(str(address), token, certificate, "localhost")
     if authority:

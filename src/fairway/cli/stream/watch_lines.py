@@ -21,7 +21,7 @@ from fairway.stream.told import (
     Told,
     Unbound,
 )
-from fairway.words import amount_text, length_text, nodes_text, pods_text, time_text, visible
+from fairway.words import amount_text, clock_text, length_text, nodes_text, pods_text, visible
 
 __all__ = ["line_of"]
 
@@ -35,7 +35,13 @@ def line_of(number: int, event: Event, output: str) -> str:
         return f'{{"sequence":{number},"time_seconds":{event.time_seconds!r},{encode(what)[1:].decode()}'
     pod = "" if isinstance(what, NodeSeen | Snapshot) else f"{what.pod.namespace}/{what.pod.name}"
     words = visible(" ".join(filter(None, (pod, _words(what)))), one_line=True)
-    return f"{time_text(event.time_seconds):>12}  {what.__struct_config__.tag:<9}  {words}"
+    return f"{_time(event.time_seconds)}  {what.__struct_config__.tag:<9}  {words}"
+
+
+def _time(seconds: float) -> str:
+    """Always with thousandths: lines stand below each other."""
+    whole, thousandths = divmod(round(seconds * 1000), 1000)
+    return f"{clock_text(whole)}.{thousandths:03}"
 
 
 def _words(what: Told) -> str:  # noqa: PLR0911 - a case for each kind

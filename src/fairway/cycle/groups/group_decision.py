@@ -58,7 +58,12 @@ class GroupDecision:
     level: str = ""  # the label whose values were the domains
     num_backtracks: int = 0
     is_exhausted: bool = False  # was the search ended before all was tried?
+    resource: str = ""  # what the member in the way is short of, where it is that
+    never_fits: bool = False  # would it not fit if all nodes were empty?
+    num_domains: int = 0  # how many domains were tried
+    waits_for_victims: bool = False  # do pods leave already that make room for it?
     attempt: int = 0
+    companions: list[GroupDecision] = field(default_factory=list)  # about jobs that were tried together with this one
 
     @property
     def condition(self) -> tuple[str, str, str]:

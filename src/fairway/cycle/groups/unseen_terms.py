@@ -2,9 +2,10 @@
 
 Its snapshot has a list of the nodes with pods that carry affinity terms, and one of those with required anti-affinity;
 a member that is assumed in the snapshot is added to its node, but the node not to the lists. So members that come later
-do not see the terms it carries, unless a pod that carries such terms was on that node before. (Terms of their own count
-it all the same.) kube-scheduler 1.36, `AssumePod` in backend/cache/snapshot.go, and who reads the lists: PreFilter and
-PreScore of InterPodAffinity, the latter only for pods without preferred terms of their own.
+do not see the terms it carries, unless the node was listed before: a pod there carried such terms or, for the first
+list, spoke of affinity at all, be it of none (`podAffinity: {}`). (Terms of their own count it all the same.)
+kube-scheduler 1.36, `AssumePod` in backend/cache/snapshot.go, and who reads the lists: PreFilter and PreScore of
+InterPodAffinity, the latter only for pods without preferred terms of their own.
 
 In: members, as they are assumed and taken back. Out: the cluster's counters of terms as those who come next see them.
 """
@@ -12,9 +13,9 @@ In: members, as they are assumed and taken back. Out: the cluster's counters of 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairway.cluster import Cluster, Counter, Kind, PodClass
+from fairway.cluster.tallies.affinity_sayers import AffinitySayers
 
 __all__ = ["UnseenTerms"]
 
@@ -29,17 +30,17 @@ class UnseenTerms:
     def __init__(self, cluster: Cluster) -> None:
         """As of now, before any member is assumed, and before any victim is imagined gone."""
         self._cluster = cluster
-        self._repelling = self._rows_with(SHUNNING)  # (capacity,)
-        self._carrying = self._repelling | self._rows_with(SCORED)  # (capacity,)
+        self._repelling = self._repelling_rows()
+        self._carrying = frozenset(cluster.tally(AffinitySayers).rows)
         self._scored: list[tuple[Counter, int]] = []  # with the row: hidden from those without preferences
         self._is_hidden = True
 
-    def _rows_with(self, kinds: tuple[Kind, ...]) -> NDArray[np.bool_]:
+    def _repelling_rows(self) -> frozenset[int]:
         rows = np.zeros(self._cluster.nodes.capacity, bool)
-        for kind in kinds:
+        for kind in SHUNNING:
             for holder in self._cluster.counters.holders(kind):
                 rows |= holder.counter.rows > 0
-        return rows
+        return frozenset(np.flatnonzero(rows).tolist())
 
     def hide(self, pod_class: PodClass, row: int) -> None:
         """A member of that class was assumed there."""
@@ -67,10 +68,8 @@ class UnseenTerms:
             for counter, row in self._scored:
                 counter.add(row, -1 if is_hidden else 1)
 
-    def _unseen(
-        self, pod_class: PodClass, row: int, kinds: tuple[Kind, ...], listed: NDArray[np.bool_]
-    ) -> list[Counter]:
-        if listed[row]:
+    def _unseen(self, pod_class: PodClass, row: int, kinds: tuple[Kind, ...], listed: frozenset[int]) -> list[Counter]:
+        if row in listed:
             return []
         return [
             counter

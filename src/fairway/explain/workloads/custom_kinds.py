@@ -17,6 +17,7 @@ from typing import Any
 from fairway.explain.controllers import MAX_PODS, Copy, Wanted
 from fairway.explain.workloads.custom_claims import claim_templates, with_claims
 from fairway.explain.workloads.kind_table import Count, KindEntry, PodOwner, PodsEntry
+from fairway.explain.workloads.rolling_plan import rolling_plan
 from fairway.explain.workloads.tree_text import MISSING, Scope, fill_text, fill_tree, find_value, merge_trees
 from fairway.model import (
     DecodeError,
@@ -74,7 +75,8 @@ def wanted_by_table(one: Skipped, entry: KindEntry, meta: ObjectMeta, others: Se
         scope[name] = found.tree
     pod_sets = [pod_set for pods in entry.pods for pod_set in _pod_sets(pods, scope)]
     if not pod_sets:
-        raise CannotCount(f"it has nothing at {' or '.join(pods.each for pods in entry.pods if pods.each)}")
+        paths = " or ".join(pods.each for pods in entry.pods if pods.each)
+        raise CannotCount(f"it has nothing at {paths}" if paths else "it says nothing of pods that is read here")
     stopped = any(find_value(scope, path) in TRUE for path in entry.stopped)
     return [_wanted(one, entry, meta, pod_set, stopped=stopped) for pod_set in pod_sets]
 
@@ -125,7 +127,17 @@ def _wanted(one: Skipped, entry: KindEntry, meta: ObjectMeta, pod_set: PodSet, *
     make = _copies(one, meta, pods, scope, factors, template)
     labels = {key: fill_text(value, scope) for key, value in pods.labels.items() if not NUMBERED.search(value)}
     return Wanted(
-        one.kind, meta.namespace, meta.name, one.source, number, make, path=path, remark=remark, part=part, marks=labels
+        one.kind,
+        meta.namespace,
+        meta.name,
+        one.source,
+        number,
+        make,
+        path=path,
+        remark=remark,
+        part=part,
+        marks=labels,
+        rolling=rolling_plan(one, number),
     )
 
 

@@ -7,19 +7,24 @@ no pods. Called by `manifest_files`.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from fairway.explain.controllers import Wanted
 from fairway.explain.workloads.custom_kinds import CannotCount, wanted_by_table
 from fairway.explain.workloads.kind_table import KindTable
+from fairway.explain.workloads.made_objects import made_objects
 from fairway.explain.workloads.not_counted import NotCounted, reason_to_count
 from fairway.explain.workloads.old_versions import present_version, read_as
+from fairway.explain.workloads.workflow import with_widest
 from fairway.model import DecodeError, Loaded, ObjectMeta, Skipped, dns_subdomain_problem
 
 __all__ = ["Expansion", "expand"]
+
+DEEPEST: Final = 4
+"""So many objects may hold one another."""
 
 
 @dataclass(slots=True)
@@ -39,7 +44,9 @@ def expand(
     """Sort them; what they point at may be `elsewhere`. What is in a cluster has its pods there already."""
     result = Expansion()
     numbers: Counter[str] = Counter()
-    for one in skipped:
+    waiting = deque((one, 0) for one in skipped)
+    while waiting:
+        one, depth = waiting.popleft()
         present = present_version(one)
         if present is not None:
             result.loaded.append(Loaded(present, one.source))
@@ -55,10 +62,21 @@ def expand(
             result.loaded.append(Loaded(read_as(one, entry.read_as), one.source))
         elif entry is not None and entry.pods:
             _check_name(one, meta)
+            others = [*skipped, *elsewhere]
             try:
-                result.wanted += wanted_by_table(one, entry, meta, [*skipped, *elsewhere])
+                told = with_widest(one, others) if entry.steps else one
+                if entry.steps and not told.tree["widest"]:
+                    result.others.append(one)  # its steps only wait, or ask somebody
+                    continue
+                result.wanted += wanted_by_table(told, entry, meta, others)
             except CannotCount as problem:
                 reason = str(problem)
+        elif entry is not None and entry.makes:
+            made = list(made_objects(one, entry, meta)) if depth < DEEPEST else []
+            result.loaded += [each for each in made if isinstance(each, Loaded)]
+            waiting.extendleft((each, depth + 1) for each in reversed(made) if isinstance(each, Skipped))
+            paths = " or ".join(part.object for part in entry.makes)
+            reason = "" if made else f"it has nothing at {paths}" if depth < DEEPEST else "it is too deep in others"
         elif not reason:
             result.others.append(one)
         if reason:

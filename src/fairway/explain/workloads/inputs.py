@@ -20,6 +20,7 @@ from fairway.model import ApiObject, DecodeError, Loaded, Skipped, UserError, lo
 from fairway.model.yaml_text import read_yaml
 from fairway.trace.manifest_objects import manifest_files, read_objects
 from fairway.trace.problems import Problems
+from fairway.trace.written_objects import WrittenObjects
 
 __all__ = ["BinderFactory", "ClaimBinder", "Inputs", "read_inputs"]
 
@@ -59,23 +60,26 @@ class Inputs:
         return [*self.files, *(f"-k {folder}" for folder in self.kustomizations)]
 
 
-def read_inputs(inputs: Inputs, skipped: list[Skipped], notes: list[str]) -> Iterator[Loaded]:
+def read_inputs(inputs: Inputs, skipped: list[Skipped], notes: list[str], written: WrittenObjects) -> Iterator[Loaded]:
     """Everything in the files, as it stands there; what is of no known kind goes to `skipped`."""
     for path in inputs.files:
         if path != "-" and Path(path).is_dir():
-            yield from _folder(Path(path), skipped, notes)
+            yield from _folder(Path(path), skipped, notes, written)
         else:
-            yield from _file(path, skipped)
+            yield from _file(path, skipped, written)
     for folder in inputs.kustomizations:
-        yield from load_yaml(_kustomized(folder), f"-k {folder}", skipped)
+        text = _kustomized(folder)
+        loaded = load_yaml(text, f"-k {folder}", skipped)
+        written.note(text, [one.object for one in loaded], is_json=False)
+        yield from loaded
 
 
-def _file(path: str, skipped: list[Skipped]) -> list[Loaded]:
+def _file(path: str, skipped: list[Skipped], written: WrittenObjects) -> list[Loaded]:
     if Path(path).name in KUSTOMIZATIONS and Path(path).is_file():
         folder = Path(path).parent
         raise UserError(f"{path} is no manifest but a list of them for kustomize", f"give its folder: -k {folder}")
     try:
-        return _read(path, skipped)
+        return _read(path, skipped, written)
     except DecodeError as error:
         if path != "-" and _looks_like_helm(Path(path)):
             chart = _chart_of(Path(path))
@@ -83,7 +87,7 @@ def _file(path: str, skipped: list[Skipped]) -> list[Loaded]:
         raise
 
 
-def _folder(folder: Path, skipped: list[Skipped], notes: list[str]) -> Iterator[Loaded]:
+def _folder(folder: Path, skipped: list[Skipped], notes: list[str], written: WrittenObjects) -> Iterator[Loaded]:
     """Of every file in it and below; what is no manifest is named in one note."""
     passed_over: list[Path] = []
     templates: list[Path] = []
@@ -94,7 +98,7 @@ def _folder(folder: Path, skipped: list[Skipped], notes: list[str]) -> Iterator[
             kustomizations.append(file)
             continue
         try:
-            loaded = _read(str(file), others)
+            loaded = _read(str(file), others, written)
         except DecodeError:
             if _looks_like_helm(file):
                 templates.append(file)
@@ -114,8 +118,8 @@ def _folder(folder: Path, skipped: list[Skipped], notes: list[str]) -> Iterator[
         notes.append(f"skipped, looking like Helm templates: {_few(templates)} ({_helm_hint(_chart_of(templates[0]))})")
 
 
-def _read(path: str, skipped: list[Skipped]) -> list[Loaded]:
-    loaded, _ = read_objects([path], Problems(strict=True), may_be_empty=True, others_kept=skipped)
+def _read(path: str, skipped: list[Skipped], written: WrittenObjects) -> list[Loaded]:
+    loaded, _ = read_objects([path], Problems(strict=True), may_be_empty=True, others_kept=skipped, written=written)
     return loaded
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -26,6 +26,7 @@ __all__ = [
     "Count",
     "KindEntry",
     "KindTable",
+    "MadeObject",
     "PodOwner",
     "PodsEntry",
     "Reference",
@@ -92,6 +93,16 @@ class PodsEntry(Entry, frozen=True, kw_only=True):
     claims: tuple[Claim, ...] = ()
 
 
+class MadeObject(Entry, frozen=True, kw_only=True):
+    """An object that this one holds, and makes."""
+
+    object: str  # the path where it is, such as item.template
+    each: str = ""  # the path of a list: one of each `item` of it
+    kind: str = ""  # "batch/v1 Job", where it does not say so itself
+    is_spec: bool = False  # what is there is its spec alone
+    name: str = "$(name)"
+
+
 class KindEntry(Entry, frozen=True, kw_only=True):
     """A kind of an API group, whatever its version."""
 
@@ -99,6 +110,8 @@ class KindEntry(Entry, frozen=True, kw_only=True):
     kind: str
     read_as: str = ""  # it has the form of this kind: "apps/v1 StatefulSet"
     pods: tuple[PodsEntry, ...] = ()
+    makes: tuple[MadeObject, ...] = ()  # other objects, which are read as if they had been given
+    steps: Literal["", "argo"] = ""  # whose language its steps are in; `widest` are the pods of their widest moment
     refer: dict[str, Reference] = {}
     stopped: tuple[str, ...] = ()  # paths: there are no pods if one of them says true
     together: str = ""  # a path, or `all`: so many pods start together or not at all
@@ -191,10 +204,14 @@ def _converted(tree: Any, kind: type[Any], where: str) -> Any:
 def _check(entry: KindEntry, where: str) -> None:
     """Refuse an entry that says nothing about pods, or says it twice, and paths that are none."""
     subject = f"{entry.kind} ({entry.group})"
-    says = [bool(entry.read_as), bool(entry.pods), entry.makes_none, bool(entry.not_counted)]
+    says = [bool(entry.read_as), bool(entry.pods), bool(entry.makes), entry.makes_none, bool(entry.not_counted)]
     if sum(says) != 1:
-        problem = "needs exactly one of pods, readAs, makesNone and notCounted"
+        problem = "needs exactly one of pods, makes, readAs, makesNone and notCounted"
         raise DecodeError(problem, source=where, subject=subject)
+    for number, made in enumerate(entry.makes):
+        for path in filter(None, (made.each, made.object)):
+            if problem := path_problem(path):
+                raise DecodeError(problem, source=where, subject=subject, field=f"makes[{number}]")
     for number, pods in enumerate(entry.pods):
         field = f"pods[{number}]"
         if not pods.template and not pods.pod:

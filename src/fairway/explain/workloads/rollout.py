@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from fairway.explain.controllers import Wanted
-from fairway.explain.workloads.same_template import RESTARTED_AT, same_template
+from fairway.explain.workloads.same_template import same_template
 from fairway.explain.workloads.there import ROLLING, Fleet
 from fairway.model import DaemonSet, Deployment, Pod, PodTemplateSpec, ReplicaSet, StatefulSet
 from fairway.model.controllers import Controller
@@ -25,6 +25,8 @@ from fairway.model.template import owner_reference
 __all__ = ["Rollout"]
 
 RUNNING: Final = "Running"
+NEW: Final = "fairway.dev/new-template"
+"""Tells a template apart that differs from what runs in fields that the model does not hold."""
 SETTLED: Final = 2.0
 """Seconds after which what was there at first has come to rest."""
 
@@ -69,7 +71,8 @@ class Rollout:
         """The controller as it is to be."""
         thing = default_controller(_with_uid(self.thing, self._uid()))
         assert isinstance(thing, ROLLING)
-        return _with_template(thing, _restarted(thing.spec.template)) if self.is_restart else thing
+        is_marked = self.is_restart or self.fleet.is_unread
+        return _with_template(thing, _annotated(thing.spec.template, {NEW: "true"})) if is_marked else thing
 
     def before(self) -> list[Any]:
         """The controller as it was, what it has made, and the pods, which all run."""
@@ -152,10 +155,6 @@ def _with_uid(thing: Any, uid: str) -> Any:
 
 def _with_template(thing: Any, template: PodTemplateSpec) -> Any:
     return msgspec.structs.replace(thing, spec=msgspec.structs.replace(thing.spec, template=template))
-
-
-def _restarted(template: PodTemplateSpec) -> PodTemplateSpec:
-    return _annotated(template, {RESTARTED_AT: "now"})
 
 
 def _marked(template: PodTemplateSpec) -> PodTemplateSpec:

@@ -1,8 +1,8 @@
 """Is what runs made from this template?
 
 In: two templates as an API server and a person write them, or a running pod and one made from the template. Out: do
-they say the same, as far as Fairway reads them: images, resources, labels, constraints, volumes. Environment variables
-and commands are not read: a change of those alone is not seen, which is what `try --rollout` is for. Called by `there`.
+they say the same, as far as Fairway reads them: images, resources, labels, constraints, volumes. What the model does
+not hold, such as environment variables and commands, is compared by `unread_changes`. Called by `there`.
 """
 
 from __future__ import annotations

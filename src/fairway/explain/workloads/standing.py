@@ -15,7 +15,9 @@ import msgspec
 
 from fairway.explain.controllers import Wanted
 from fairway.explain.workloads.rollout import Rollout
-from fairway.explain.workloads.there import ROLLING, Residents, jobs_left, without_those_there
+from fairway.explain.workloads.staged_rollout import StagedRollout
+from fairway.explain.workloads.there import ROLLING, Fleet, Residents, jobs_left, without_those_there
+from fairway.explain.workloads.unread_changes import UnreadChanges
 from fairway.model import ApiObject, CronJob, Job, Pod, Source
 from fairway.model.controllers import Controller
 
@@ -27,22 +29,32 @@ Asked = tuple[Pod | Controller, Source]
 class StandingObjects:
     """What the cluster has of that which is asked for."""
 
-    def __init__(self, objects: Sequence[ApiObject], *, is_rollout: bool) -> None:
+    def __init__(
+        self,
+        objects: Sequence[ApiObject],
+        notes: list[str],
+        unread: UnreadChanges | None = None,
+        *,
+        is_rollout: bool,
+    ) -> None:
+        """`notes` hears what people should know; `unread` tells of changes that the objects do not show."""
         placed = [_known(_in_namespace(thing)) for thing in objects]
         self._residents = Residents(placed)
         self._pods = {thing.key: thing for thing in placed if isinstance(thing, Pod)}
+        self._notes = notes
+        self._unread = unread
         self._is_rollout = is_rollout
-        self.rollouts: list[Rollout] = []
+        self.rollouts: list[Rollout | StagedRollout] = []
         self.num_pods_there = 0  # pods, asked for by name, that have a node
 
-    def without_pods_there(self, asked: Sequence[Asked], notes: list[str]) -> list[Asked]:
+    def without_pods_there(self, asked: Sequence[Asked]) -> list[Asked]:
         """Without the pods that have a node in the cluster."""
         missing = []
         for thing, source in asked:
             key = f"{thing.metadata.namespace or 'default'}/{thing.metadata.name}"
             there = self._pods.get(key) if isinstance(thing, Pod) else None
             if there is not None and there.spec.node_name and not there.is_finished:
-                notes.append(f"Pod {key} is there already, on {there.spec.node_name}")
+                self._notes.append(f"Pod {key} is there already, on {there.spec.node_name}")
                 self.num_pods_there += 1
             else:
                 missing.append((thing, source))
@@ -57,9 +69,11 @@ class StandingObjects:
         fleet = self._residents.fleet(thing, wanted) if wanted.num_pods or thing is not None else None
         if fleet is None or not fleet.pods:
             return wanted
-        if isinstance(thing, ROLLING) and (fleet.former or self._is_rollout):
-            there = self._residents.owner(wanted.kind, wanted.namespace, wanted.name)
-            self.rollouts.append(Rollout(_in_namespace(thing), wanted, fleet, there))
+        is_rolling = isinstance(thing, ROLLING) or wanted.rolling is not None
+        if is_rolling and fleet.present and self._unread is not None and not self._is_rollout:
+            fleet = self._unread.judged(wanted, fleet, self._notes)
+        if is_rolling and (fleet.former or self._is_rollout):
+            self.rollouts.append(self._rollout(thing, wanted, fleet))
             remark = f"{len(fleet.pods)} there already, rolled out below"
             return replace(wanted, num_pods=0, num_there=len(fleet.pods), remark=remark)
         missing = without_those_there(wanted, fleet)
@@ -67,6 +81,13 @@ class StandingObjects:
             remark = f"{missing.remark}, {len(fleet.former)} of them of another template, which stay as they are"
             missing = replace(missing, remark=remark)
         return missing
+
+    def _rollout(self, thing: Pod | Controller | None, wanted: Wanted, fleet: Fleet) -> Rollout | StagedRollout:
+        if isinstance(thing, ROLLING):
+            there = self._residents.owner(wanted.kind, wanted.namespace, wanted.name)
+            return Rollout(_in_namespace(thing), wanted, fleet, there)
+        assert wanted.rolling is not None
+        return StagedRollout(wanted, fleet, wanted.rolling)
 
     def _job_left(self, job: Job, wanted: Wanted) -> Wanted:
         """Of a job that has begun, what is still to be done."""

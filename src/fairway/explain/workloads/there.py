@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from fairway.explain.controllers import Copy, Wanted
+from fairway.explain.workloads.rolling_plan import ARGO_HASH
 from fairway.explain.workloads.same_template import same_pod, same_template
 from fairway.model import CronJob, DaemonSet, Deployment, Job, Pod, PodTemplateSpec, ReplicaSet, StatefulSet
 from fairway.model.controllers import Controller
@@ -27,7 +28,13 @@ __all__ = ["ROLLING", "Fleet", "Residents", "jobs_left", "without_those_there"]
 ROLLING = Deployment | StatefulSet | DaemonSet
 """What replaces its pods when its template changes."""
 
-IDENTITY: Final = (TEMPLATE_HASH, REVISION, "batch.kubernetes.io/controller-uid", "controller-uid")
+IDENTITY: Final = (
+    TEMPLATE_HASH,
+    ARGO_HASH,
+    REVISION,
+    "batch.kubernetes.io/controller-uid",
+    "controller-uid",
+)
 """Labels that a controller gives to all pods of one template."""
 
 
@@ -38,6 +45,7 @@ class Fleet:
     present: tuple[Pod, ...]  # of the present template
     former: tuple[Pod, ...]  # of others
     replica_sets: tuple[ReplicaSet, ...] = ()  # a Deployment's, as far as they are in the files
+    is_unread: bool = False  # some are former ones by what the model does not hold
 
     @property
     def pods(self) -> tuple[Pod, ...]:
@@ -80,7 +88,9 @@ class Residents:
     def fleet(self, thing: Controller | None, wanted: Wanted) -> Fleet:
         """What it has. `thing` is None for kinds of the table."""
         if isinstance(thing, Deployment):
-            return self._deployment_fleet(thing, wanted)
+            return self._set_fleet(wanted, _model(thing, wanted), TEMPLATE_HASH, thing.spec.template)
+        if wanted.rolling is not None and wanted.rolling.hash_label:
+            return self._set_fleet(wanted, _model(thing, wanted), wanted.rolling.hash_label)
         pods: Sequence[Pod]
         if thing is None and wanted.marks:
             pods = [pod for pod in self._pods.get(wanted.namespace, ()) if _has(pod, wanted.marks)]
@@ -99,10 +109,10 @@ class Residents:
         is_daemon = isinstance(thing, DaemonSet)
         return Fleet(*_split(pods, lambda pod: same_pod(pod, model, is_daemon=is_daemon)))
 
-    def _deployment_fleet(self, thing: Deployment, wanted: Wanted) -> Fleet:
+    def _set_fleet(self, wanted: Wanted, model: Pod, hash_label: str, template: PodTemplateSpec | None = None) -> Fleet:
+        """Of what has its pods by way of ReplicaSets."""
         namespace, name = wanted.namespace, wanted.name
         sets = {one.metadata.name: one for one in self._sets.get((namespace, name), ())}
-        model = _model(thing, wanted)
         present: list[Pod] = []
         former: list[Pod] = []
         for pod in self._pods.get(namespace, ()):
@@ -110,9 +120,11 @@ class Residents:
             if owner is None or owner.kind != "ReplicaSet":
                 continue
             own = sets.get(owner.name)
-            if own is None and owner.name != f"{name}-{pod.metadata.labels.get(TEMPLATE_HASH)}":
+            if own is None and owner.name != f"{name}-{pod.metadata.labels.get(hash_label)}":
                 continue
-            is_present = same_pod(pod, model) if own is None else same_template(own.spec.template, thing.spec.template)
+            is_present = (
+                same_pod(pod, model) if own is None or template is None else same_template(own.spec.template, template)
+            )
             (present if is_present else former).append(pod)
         return Fleet(tuple(present), tuple(former), tuple(sets.values()))
 

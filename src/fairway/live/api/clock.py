@@ -11,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import time
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
 __all__ = ["Clock", "SystemClock", "micro_time", "rfc3339", "wall_nanoseconds"]
+
+LASTING: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Clock(Protocol):
@@ -47,7 +49,7 @@ class SystemClock:
 
     def monotonic(self) -> float:
         """Goes on during suspend where the system has such a clock: a lease runs out then, too."""
-        return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+        return time.clock_gettime(LASTING)
 
     async def sleep(self, seconds: float) -> None:
         """Come back so much later."""

@@ -28,7 +28,7 @@ from fairway.cycle.feasibility import feasible_mask, nominated_rows
 from fairway.live.api.clock import Clock, SystemClock
 from fairway.live.extender_service.requests import BadRequest, read_nodes_request, read_victims_request
 from fairway.live.extenders.wire import MAX_PRIORITY
-from fairway.live.serving.front_door import DoorLimits, FrontDoor, TooBusy
+from fairway.live.serving.front_door import DoorLimits, FrontDoor, TooBusy, requests_logger
 from fairway.live.serving.http_server import Handler, Routes
 from fairway.model import Pod
 from fairway.plugin import MAX_SCORE, Code
@@ -85,7 +85,7 @@ class ExtenderServer:
         for (method, path), handler in self.routes().items():
             application.router.add_route(method, path, partial(self._serve, handler))
         application.router.add_get("/healthz", _healthy)
-        self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True)
+        self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True, logger=requests_logger)
         await self._runner.setup()
         assert self._runner.server is not None
         self._door = FrontDoor(self._runner.server, self._clock, self._limits)
@@ -103,9 +103,11 @@ class ExtenderServer:
     async def _serve(self, handler: Handler, request: web.Request) -> web.StreamResponse:
         """Whoever may ask gets an answer, of whatever kind, in time."""
         assert self._door is not None
-        sent = request.headers.get("Authorization", "").encode()
+        sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
         if self._token and not hmac.compare_digest(sent, f"Bearer {self._token}".encode()):
             return web.Response(status=401, text="fairway: the token is missing or wrong\n")
+        if "Content-Encoding" in request.headers:  # kube-scheduler compresses nothing
+            return web.Response(status=415, text="fairway: bodies are read as they are, not compressed\n")
         try:
             with self._door.request(request.transport):
                 async with asyncio.timeout(self._door.limits.request_seconds):
@@ -197,6 +199,10 @@ class ExtenderServer:
     def _profile(self, pod: Pod) -> Profile:
         profile = self._profiles.get(profile_name(pod)) or next(iter(self._profiles.values()))
         profile.cluster.clock.advance(self._clock.now())
+        try:
+            profile.classify(pod)
+        except ValueError as error:  # a selector that the API server would not have let through
+            raise BadRequest(str(error)) from None
         return profile
 
 

@@ -127,6 +127,28 @@ FAMILIES = (
     ),
     Family("scheduler_permit_wait_duration_seconds", "histogram", ("result",), "Pods held by permit.", ATTEMPT),
     Family("scheduler_resourceclaim_creates_total", "counter", ("status",), "Claims made for extended resources."),
+    Family("scheduler_podgroup_schedule_attempts_total", "counter", ("result", "profile"), "Attempts for pod groups."),
+    Family(
+        "scheduler_podgroup_scheduling_attempt_duration_seconds",
+        "histogram",
+        ("result", "profile"),
+        "An attempt for a pod group.",
+        ATTEMPT,
+    ),
+    Family(
+        "scheduler_podgroup_scheduling_algorithm_duration_seconds",
+        "histogram",
+        (),
+        "Finding the nodes of a pod group.",
+        ATTEMPT,
+    ),
+    Family("fairway_gang_wait_seconds", "histogram", (), "From a job's first member to its start.", LONG),
+    Family("fairway_gang_members", "histogram", (), "Members bound when a job started.", exponential(1, 2, 12)),
+    Family(
+        "fairway_gang_backtracks", "histogram", (), "Moves of the search, per attempt.", (0.0, 1, 2, 4, 8, 16, 32, 64)
+    ),
+    Family("fairway_gang_half_started", "gauge", (), "Jobs of which fewer members run than they take."),
+    Family("fairway_gangs", "gauge", ("state",), "Jobs with members that wait, by where they are."),
     Family("fairway_cache_comparisons_total", "counter", (), "Comparisons of the cache with the API server."),
     Family(
         "fairway_cache_differences_total", "counter", ("difference",), "What was wrong in the cache, and was mended."

@@ -7,6 +7,8 @@ text is made when somebody asks.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
@@ -91,6 +93,26 @@ class SchedulerMetrics:
     def plugin_evaluated(self, profile: str, plugin: str, point: str) -> None:
         """A plugin took part in an attempt."""
         self._of("scheduler_plugin_evaluation_total", plugin, point, profile).inc()
+
+    # -- jobs ------------------------------------------------------------------------------------------------------
+
+    def group_attempt(self, profile: str, result: str, seconds: float, backtracks: int) -> None:
+        """An attempt for a whole group of pods ended."""
+        self._of("scheduler_podgroup_schedule_attempts_total", result, profile).inc()
+        self._of("scheduler_podgroup_scheduling_attempt_duration_seconds", result, profile).observe(seconds)
+        self._of("scheduler_podgroup_scheduling_algorithm_duration_seconds").observe(seconds)
+        self._of("fairway_gang_backtracks").observe(backtracks)
+
+    def job_started(self, num_members: int, seconds: float) -> None:
+        """A job has started with so many members, so long after the first of them came."""
+        self._of("fairway_gang_members").observe(num_members)
+        self._of("fairway_gang_wait_seconds").observe(seconds)
+
+    def jobs(self, by_state: Mapping[str, int], num_half_started: int) -> None:
+        """How many jobs wait where, and how many run with fewer members than they take."""
+        for state, number in by_state.items():
+            self._of("fairway_gangs", state).set(number)
+        self._of("fairway_gang_half_started").set(num_half_started)
 
     # -- the queue -------------------------------------------------------------------------------------------------
 
@@ -221,9 +243,9 @@ class SchedulerMetrics:
         """A reader missed so many events."""
         self._of("fairway_stream_lost_total", why).inc(number)
 
-    def sniffer(self, result: str) -> None:
-        """A message for a sniffer was sent, failed or was dropped."""
-        self._of("fairway_sniffer_sent_total", result).inc()
+    def sniffer(self, result: str, number: int) -> None:
+        """So many messages for a sniffer were sent, failed or were dropped."""
+        self._of("fairway_sniffer_sent_total", result).inc(number)
 
     # -- text ------------------------------------------------------------------------------------------------------
 

@@ -101,6 +101,8 @@ class DelegatedAccess:
 
     async def refusal(self, asked: Asked) -> NoAccess | None:
         """None: go ahead."""
+        if not asked.token.isascii():  # nobody's, and what it is made of may not be text at all
+            return NoAccess(401, "Unauthorized")
         key = hashlib.sha256(asked.token.encode()).hexdigest() if asked.token else ""
         turns = self._turns[self._known_good.recall(key) is not None]
         try:

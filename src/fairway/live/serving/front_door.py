@@ -19,14 +19,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, cast
 
+from aiohttp.http_exceptions import HttpProcessingError
+
 from fairway.live.api.clock import Clock
 from fairway.live.api.rate_limit import RateLimit
 
-__all__ = ["DoorLimits", "FrontDoor", "TooBusy"]
+__all__ = ["DoorLimits", "FrontDoor", "TooBusy", "requests_logger"]
 
 logger = logging.getLogger(__name__)
 ACCEPT_ERROR_SECONDS = 10.0
 """Between two words about connections that could not be accepted."""
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Anybody who reaches the port can send what is no HTTP, as often as they like: it is answered, not told."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
+
+
+requests_logger = logging.getLogger("fairway.live.serving.requests")
+"""For aiohttp to tell of requests that went wrong."""
+requests_logger.addFilter(_is_news)
 
 
 class DoorLimits(NamedTuple):

@@ -27,7 +27,7 @@ from fairway.live.api.problems import LiveProblem
 from fairway.live.metrics.pod_resources import pod_resources
 from fairway.live.metrics.scheduler_metrics import CONTENT_TYPE, SchedulerMetrics
 from fairway.live.serving.authorization import Access, Asked
-from fairway.live.serving.front_door import DoorLimits, FrontDoor, TooBusy
+from fairway.live.serving.front_door import DoorLimits, FrontDoor, TooBusy, requests_logger
 from fairway.live.serving.health import Checks, report
 from fairway.model import Pod
 
@@ -104,7 +104,7 @@ class HttpServer:
         """Listen; returns the port, which is another one if 0 was asked for."""
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", self._serve)
-        self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True)
+        self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True, logger=requests_logger)
         await self._runner.setup()
         assert self._runner.server is not None
         self._door = FrontDoor(self._runner.server, self._clock, self._limits)

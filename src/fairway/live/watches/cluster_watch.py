@@ -114,6 +114,11 @@ class ClusterWatch:
         early, self._early = self._early or [], None
         self._deliver(sorted(early, key=lambda event: self._order[type(event.object)]))
 
+    def look_again(self) -> None:
+        """Somebody speaks of objects that are not known: a kind may be served by now."""
+        for group in self._groups:
+            group.look_again()
+
     def _hear(self, events: list[Event]) -> None:
         if self._early is None:
             self._deliver(events)

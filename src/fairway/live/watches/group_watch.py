@@ -2,8 +2,9 @@
 
 In: a connection, a group with its version, and the kinds of it that somebody reads. Out: events to `deliver`, as of any
 other kind; when a kind is no longer served, its objects are gone. Which kinds there are says the group's discovery
-document, asked for every half a minute, and at once when a watch finds its kind missing: it takes no right that every
-user does not have. Not being served is no error, and is logged once. `cluster_watch` runs one for each group.
+document, asked for every half a minute, at once when a watch finds its kind missing, and soon and several times when
+somebody speaks of objects that are not known (`look_again`): it takes no right that every user does not have. Not being
+served is no error, and is logged once. `cluster_watch` runs one for each group.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = ["GroupWatch", "group_watches"]
 
 logger = logging.getLogger(__name__)
 PERIOD_SECONDS = 30.0  # between two looks at what is served
+SOON_SECONDS = 1.0  # the least between two looks, and from the first to the second on somebody's behalf
 FIRST_DELAY, LONGEST_DELAY = 0.2, PERIOD_SECONDS  # between two looks while the server gives no answer
 
 
@@ -63,6 +65,9 @@ class GroupWatch:
         self._watched: dict[str, _Watched] = {}  # by plural
         self._missing: set[str] = set()  # plurals that the server did not know when it was asked for their objects
         self._doubt = asyncio.Event()
+        self._period = PERIOD_SECONDS  # until the next look
+        self._looked_at = float("-inf")
+        self._is_wanted = False  # was a look asked for?
         self._is_answered = False  # has the server ever said which kinds there are?
         self._problem: LiveProblem | None = None
 
@@ -88,12 +93,23 @@ class GroupWatch:
         """Everything of these kinds, as it is now."""
         return [thing for watched in self._watched.values() for thing in watched.reflector.store]
 
+    def look_again(self) -> None:
+        """Something of a kind that is not served is spoken of: it may be served by now, or in a moment."""
+        if len(self._watched) < len(self._kinds):
+            self._period = SOON_SECONDS
+            self._is_wanted = True
+            self._doubt.set()
+
     async def run(self) -> None:
         """Watch until cancelled."""
         delay = FIRST_DELAY
         try:
             while True:
+                if self._is_wanted:
+                    await self._clock.sleep(max(self._looked_at + SOON_SECONDS - self._clock.monotonic(), 0.0))
+                    self._is_wanted = False
                 self._doubt.clear()
+                self._looked_at = self._clock.monotonic()
                 served = await self._served()
                 if served is None:
                     await self._pause(delay)
@@ -102,7 +118,8 @@ class GroupWatch:
                 delay = FIRST_DELAY
                 await self._follow(served)
                 self._is_answered = True
-                await self._pause(PERIOD_SECONDS * self._clock.chance.uniform(0.9, 1.1))
+                period, self._period = self._period, min(self._period * 2, PERIOD_SECONDS)
+                await self._pause(period * self._clock.chance.uniform(0.9, 1.1))
         finally:
             for watched in self._watched.values():
                 watched.task.cancel()

@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 from fairway.config import Configuration
 from fairway.live.watches.watched_kinds import WatchedKind
-from fairway.model import ApiObject, CoschedulingPodGroup, Dataset, DatasetInternal, PodGroup, VolcanoPodGroup
+from fairway.model import ApiObject, CoschedulingPodGroup, Dataset, DatasetInternal, Job, PodGroup, VolcanoPodGroup
 from fairway.model.dataset import DATA_GROUPS
+from fairway.model.job_set import JobSet
+from fairway.model.leader_worker_set import LeaderWorkerSet
 
-__all__ = ["OPTIONAL", "RECORDED", "OptionalKind", "optional_kinds"]
+__all__ = ["GROUPED", "OPTIONAL", "RECORDED", "OptionalKind", "optional_kinds"]
 
 
 class OptionalKind(NamedTuple):
@@ -49,7 +51,21 @@ RECORDED = tuple(optional._replace(is_required=False) for optional in OPTIONAL)
 """For recordings."""
 
 
+CONTROLLERS = (
+    OptionalKind(Job, "batch/v1", "jobs", GROUP_READERS, is_required=False),
+    OptionalKind(JobSet, "jobset.x-k8s.io/v1alpha2", "jobsets", GROUP_READERS, is_required=False),
+    OptionalKind(LeaderWorkerSet, "leaderworkerset.x-k8s.io/v1", "leaderworkersets", GROUP_READERS, is_required=False),
+)
+"""They say how many pods start together; without the right to read them, pods have to say it themselves."""
+
+
+GROUPED = tuple(kind._replace(is_required=False) for kind in (*OPTIONAL, *CONTROLLERS) if kind.readers & GROUP_READERS)
+"""For commands that know no configuration: what says which pods belong together, as far as they may read it."""
+
+
 def optional_kinds(configuration: Configuration) -> tuple[OptionalKind, ...]:
-    """What the plugins of these profiles read."""
+    """What the plugins of these profiles read, and those that start pods together without a plugin."""
     enabled = {plugin for profile in configuration.profiles for plugin in profile.entries}
-    return tuple(optional for optional in OPTIONAL if optional.readers & enabled)
+    if any(profile.gangs is not None for profile in configuration.profiles):
+        enabled |= GROUP_READERS
+    return tuple(optional for optional in (*OPTIONAL, *CONTROLLERS) if optional.readers & enabled)

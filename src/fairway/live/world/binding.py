@@ -10,6 +10,7 @@ API server binds a pod only once.
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -88,6 +89,10 @@ class Binder:
     def submit(self, pod: Pod, node: str) -> None:
         """Bind the pod to the node as soon as a worker is free."""
         self._pool.submit((pod, node))
+
+    def recall(self, uids: Collection[str]) -> list[Pod]:
+        """Do not bind those of these pods that no worker has taken up; returns them."""
+        return [pod for pod, _ in self._pool.recall(lambda wanted: wanted[0].metadata.uid in uids)]
 
     async def run(self) -> None:
         """Work until cancelled."""

@@ -27,7 +27,7 @@ from fairway.model import Pod
 from fairway.model.tenant import job_name
 from fairway.queue import profile_name
 
-__all__ = ["EventWriter"]
+__all__ = ["EventWriter", "Subject"]
 
 logger = logging.getLogger(__name__)
 
@@ -39,13 +39,15 @@ SWEEP_SECONDS = 360.0
 
 
 class Subject(NamedTuple):
-    """What an event says of the pod that it is about: pods may be a megabyte each, and thousands of events wait."""
+    """What an event says of what it is about: pods may be a megabyte each, and thousands of events wait."""
 
     namespace: str
     name: str
     uid: str
     version: str
     profile: str
+    kind: str = "Pod"
+    api_version: str = "v1"
 
     @classmethod
     def of(cls, pod: Pod) -> Self:
@@ -122,7 +124,14 @@ class EventWriter:
         """A plugin has something to say."""
         self._tell(pod, "Warning" if is_warning else "Normal", reason, "Scheduling", cut_message(note))
 
+    def about(self, subject: Subject, kind: str, reason: str, note: str) -> None:
+        """Something about what need not be a pod."""
+        self._tell_of(subject, kind, reason, "Scheduling", cut_message(note))
+
     def _tell(self, pod: Pod, kind: str, reason: str, action: str, note: str) -> None:
+        self._tell_of(Subject.of(pod), kind, reason, action, note)
+
+    def _tell_of(self, subject: Subject, kind: str, reason: str, action: str, note: str) -> None:
         if len(self._waiting) >= LIMIT:
             self._waiting.popleft()
             self.num_dropped += 1
@@ -130,7 +139,7 @@ class EventWriter:
                 logger.warning(
                     "%d events were given up: the API server does not take them fast enough", self.num_dropped
                 )
-        self._waiting.append(PendingEvent(Subject.of(pod), kind, reason, action, note, self._clock.now()))
+        self._waiting.append(PendingEvent(subject, kind, reason, action, note, self._clock.now()))
         self._news.set()
 
     # -- sending -----------------------------------------------------------------------------------------------------
@@ -246,8 +255,8 @@ def event_body(word: PendingEvent, name: str, host: str) -> dict[str, Any]:
         "reportingController": subject.profile,
         "reportingInstance": f"{subject.profile}-{host}",
         "regarding": {
-            "kind": "Pod",
-            "apiVersion": "v1",
+            "kind": subject.kind,
+            "apiVersion": subject.api_version,
             "namespace": subject.namespace,
             "name": subject.name,
             "uid": subject.uid,

@@ -90,6 +90,22 @@ class Evictor:
         self._task_of[uid] = task
         task.add_done_callback(self._tasks.discard)
 
+    def remove(self, pod: Pod, why: str) -> None:
+        """Remove a pod for which its controller makes another; if that can not be done, it stays."""
+        if self._world.may_write() and not self._leaves(pod):
+            logger.info("pod %s is removed: %s", pod.key, why)
+            task = asyncio.get_running_loop().create_task(self._remove_once(pod))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _remove_once(self, pod: Pod) -> None:
+        try:
+            problem, _ = await self._delete(pod)
+        except LiveProblem as error:
+            problem = error.why
+        if problem and problem != GONE:
+            logger.warning("pod %s could not be removed: %s", pod.key, problem)
+
     def confirm(self, uid: str) -> None:
         """An event showed that the pod is on its way out, or gone."""
         self._deleted.discard(uid)

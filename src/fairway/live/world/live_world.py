@@ -8,13 +8,12 @@ Nothing here waits: requests are handed to workers, which `run` keeps going. `se
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fairway.cluster import Event, Verb
-from fairway.cluster.held_pods import HeldPod, Settled
+from fairway.cluster.intents.held_pods import HeldPod, Settled
 from fairway.cycle import Decision, Outcome
 from fairway.cycle.extender import Extender
 from fairway.cycle.groups.group_decision import GroupDecision
@@ -29,19 +28,24 @@ from fairway.live.world.binding import Binder, BindingSettings
 from fairway.live.world.conditions import StatusWriter, WantedStatus
 from fairway.live.world.events import EventWriter
 from fairway.live.world.eviction import Evictor
+from fairway.live.world.gang_deletion import GangDeletion, deletion_of
+from fairway.live.world.job_bindings import JobBindings
+from fairway.live.world.job_reports import JobReports
 from fairway.live.world.node_guard import NodeGuard, guard_of
 from fairway.live.world.pod_reader import PodReader
 from fairway.live.world.pre_bind import PodPreparations
+from fairway.live.world.preemptors import Preemptors
 from fairway.live.world.writing import Writer
-from fairway.model import Pod, PodGroup, to_builtins
-from fairway.model.pod_group import with_group_condition
-from fairway.model.writes import patch_of
+from fairway.model import Pod
+from fairway.model.group import GroupKey
 from fairway.plugin import Notice, Write
 from fairway.plugins.volume_binding import VolumeBinding
 from fairway.queue import Place, QueuedPod
+from fairway.queue.queued_group import group_uid
 from fairway.record.vocabulary import HoldNote
 from fairway.scheduler import Scheduler
 from fairway.words import plugin_text
+from fairway.world import GroupBinding
 
 __all__ = ["LiveWorld", "WorldSettings"]
 
@@ -74,7 +78,7 @@ class LiveWorld:
     ) -> None:
         self._clock = clock
         self._metrics = metrics
-        self._is_leading = is_leading
+        self.may_write = is_leading
         self._settings = settings or WorldSettings()
         self._anchor = clock.now() - clock.monotonic()
         self._scheduler: Scheduler | None = None
@@ -83,6 +87,8 @@ class LiveWorld:
         self.extenders: Sequence[Extender] = ()
         self.on_progress: Callable[[], None] | None = None
         self.on_note: Callable[[Pod, str, str], None] | None = None  # told what becomes of pods that are held
+        self.on_held: Callable[[HeldPod], None] | None = None
+        self.on_settled: Callable[[Settled], None] | None = None
         self.on_bound: list[Callable[[Pod, str], None]] = []
         self._preparing: set[asyncio.Task[None]] = set()
         self.reader = PodReader(api, pods, clock)
@@ -90,32 +96,40 @@ class LiveWorld:
         self.assumed = AssumedPods(self.reader, clock, self.binding_failed, self._settings.confirm_seconds)
         self.statuses = StatusWriter(api, clock, newest=self.reader.known, may_write=self.may_write)
         self.events = EventWriter(api, clock, may_write=self.may_write, is_busy=lambda: self.binder.backlog > 0)
-        self.evictor = Evictor(api, clock, self, self.events)
+        self.preemptors = Preemptors(self.reader, self.may_write)
+        self.evictor = Evictor(api, clock, self.preemptors, self.events)
         self.evictor.on_done = metrics.preemption_carried_out
-        self.preparations = PodPreparations(api, self)
+        self.preparations = PodPreparations(api, self.preemptors)
         self.writer = Writer(api, self.may_write)
+        self.job_bindings = JobBindings(self, self.binder, self.statuses, self.preparations)
+        self.jobs = JobReports(api, clock, self.statuses, self.events, self.may_write)
         self._api = api
         self.guard: NodeGuard | None = None
+        self.deletion: GangDeletion | None = None
 
     def attach(self, scheduler: Scheduler) -> None:
         """The scheduler that this is the world of."""
         self._scheduler = scheduler
+        self.jobs.attach(scheduler)
+        self.preemptors.attach(scheduler, self._progress)
         self.guard = guard_of(scheduler, self._api, self._clock, self.events, self.may_write)
+        self.deletion = deletion_of(scheduler, self._api, self.may_write)
 
     async def run(self) -> None:
         """Keep the workers going until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for part in (self.binder, self.assumed, self.statuses, self.events, self.writer):
+            for part in (self.binder, self.assumed, self.statuses, self.events, self.writer, self.jobs):
                 group.create_task(part.run())
-            if self.guard is not None:
-                group.create_task(self.guard.run())
+            for wanted in (self.guard, self.deletion):
+                if wanted is not None:
+                    group.create_task(wanted.run())
 
     async def finish(self, seconds: float) -> None:
         """Let bindings come to an end, for so long, then words to people, for a moment: a successor is waiting."""
         for task in self._preparing:
             task.cancel()
-        for part, patience in ((self.binder, seconds), (self.statuses, A_MOMENT), (self.events, A_MOMENT)):
-            deadline = self._clock.monotonic() + patience
+        for part in (self.binder, self.jobs, self.statuses, self.events):
+            deadline = self._clock.monotonic() + (seconds if part is self.binder else A_MOMENT)
             while part.backlog and self._clock.monotonic() < deadline:
                 await self._clock.sleep(0.02)
         await self.evictor.close()
@@ -128,28 +142,38 @@ class LiveWorld:
 
     def bind(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
         """Ask the API server, after what has to come before."""
-        self._metrics.under_way("binding", 1)
-        self._under_way[pod.metadata.uid], self._leaving = self._leaving, None
-        if not before:
+        self.begin(pod, self._leaving)
+        self._leaving = None
+        if before:
+            self.keep(asyncio.get_running_loop().create_task(self._prepare(pod, node, before)))
+        else:
             self.binder.submit(pod, node)
-            return
-        task = asyncio.get_running_loop().create_task(self._prepare(pod, node, before))
-        self._preparing.add(task)
-        task.add_done_callback(self._preparing.discard)
+
+    def bind_group(self, bindings: Sequence[GroupBinding]) -> None:
+        """Ask for all of them in one go."""
+        self.job_bindings.bind(bindings)
+
+    def recall(self, pods: Sequence[Pod]) -> Sequence[str]:
+        """Those that no worker has taken up yet."""
+        return self.job_bindings.recall(pods)
+
+    def remove(self, pod: Pod, why: str) -> None:
+        """Delete a pod that its controller makes again."""
+        self.evictor.remove(pod, why)
 
     async def _prepare(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
         self.statuses.write(pod, WantedStatus(nominated=node))
         failure = await self.preparations.carry_out(pod, before)
         if failure is None:
             self.binder.submit(pod, node)
-            return
-        if failure.plugin == VolumeBinding.name:
-            self._metrics.volume_error("bind")
-        self.binding_failed(pod, failure.why)
+        else:
+            self.preparation_failed(pod, failure.plugin, failure.why)
 
     def hold(self, held: HeldPod) -> None:
         """Others may know already where the pod is to go."""
         self.statuses.write(held.pod, WantedStatus(nominated=held.node))
+        if self.on_held is not None:
+            self.on_held(held)
         self._note(held, HoldNote.HELD, f"on {held.node} by {', '.join(map(plugin_text, held.plugins))}")
 
     def settled(self, settled: Settled) -> None:
@@ -158,6 +182,8 @@ class LiveWorld:
         code = "Success" if settled.is_allowed else "Error" if settled.is_preempted else "Unschedulable"
         self._metrics.permit_waited(code, self.now() - held.since)
         note = HoldNote.ALLOWED if settled.is_allowed else HoldNote.NOT_ALLOWED
+        if self.on_settled is not None:
+            self.on_settled(settled)
         self._note(held, note, settled.reason or f"to go to {held.node}")
 
     def _note(self, held: HeldPod, note: HoldNote, words: str) -> None:
@@ -190,15 +216,22 @@ class LiveWorld:
         self.statuses.write(pod, WantedStatus(reason, message, decision.nomination))
 
     def report_group(self, decision: GroupDecision) -> None:
-        """Say in the group's object, if it is one of Kubernetes' own, whether its pods got their nodes."""
-        group = self._scheduler_here().cluster.groups.object_of(decision.job)
-        if not isinstance(group, PodGroup) or not self.may_write():
-            return
-        now = dt.datetime.fromtimestamp(int(self.now()), dt.UTC)
-        told = with_group_condition(group, *decision.condition, now)
-        if told is not None:
-            changes = {"status": {"conditions": to_builtins(told.status.conditions)}}
-            self.writer.submit((patch_of(group, changes, "status"),), decision.members[0].pod)
+        """Say in the group's object whether its pods got their nodes."""
+        self.jobs.report_group(decision, self.now())
+
+    def report_job(self, decision: GroupDecision) -> None:
+        """Say it in the group's object, in an event, and to every member that waits."""
+        self.jobs.report_job(decision, group_uid(decision.job), self.now())
+
+    def job_started(self, job: GroupKey, num_members: int, seconds: float) -> None:
+        """For monitoring."""
+        self._metrics.job_started(num_members, seconds)
+
+    def tell_group(self, job: GroupKey, member: Pod, notice: Notice) -> None:
+        """An event about the job."""
+        self.jobs.tell_group(job, member, notice)
+        if self.on_note is not None:
+            self.on_note(member, notice.reason, notice.note)
 
     def tell(self, pod: Pod, notice: Notice) -> None:
         """Tell people what a plugin has to say."""
@@ -209,8 +242,12 @@ class LiveWorld:
 
     def queue_moved(self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float) -> None:
         """A `fairway.queue.Observer`. A plugin that keeps a pod out is named."""
-        if place is None:
+        if place is None and queued.group:
+            self.job_bindings.leaves(queued)
+        elif place is None:
             self._leaving = queued
+        elif place is Place.GATED and queued.group:
+            self.jobs.gated(queued)
         elif place is Place.GATED and queued.refusal is not None and queued.gating_plugin not in QUIET_GATES:
             words = ", ".join(queued.refusal.reasons)
             self.events.failed(queued.pod, words)
@@ -218,38 +255,29 @@ class LiveWorld:
 
     # -- what became of it -------------------------------------------------------------------------------------------
 
-    def may_write(self) -> bool:
-        """Are we the leader?"""
-        return self._is_leading()
+    def begin(self, pod: Pod, queued: QueuedPod | None) -> None:
+        """A binding begins; `queued` is for those who measure."""
+        self._metrics.under_way("binding", 1)
+        self._under_way[pod.metadata.uid] = queued
+
+    def keep(self, task: asyncio.Task[None]) -> None:
+        """Cancel it when all comes to an end."""
+        self._preparing.add(task)
+        task.add_done_callback(self._preparing.discard)
+
+    def is_under_way(self, pod: Pod) -> bool:
+        """Is the pod being bound?"""
+        return pod.metadata.uid in self._under_way
+
+    def preparation_failed(self, pod: Pod, plugin: str, why: str) -> None:
+        """What has to come before the binding did not."""
+        if plugin == VolumeBinding.name:
+            self._metrics.volume_error("bind")
+        self.binding_failed(pod, why)
 
     def has_node(self, name: str) -> bool:
         """Does the node exist?"""
         return name in self._scheduler_here().cluster.nodes.row_of
-
-    def newest(self, pod: Pod) -> Pod | None:
-        """The pod as the watch has it."""
-        return self.reader.known(pod)
-
-    def waits_for(self, preemptor: Pod, node: str) -> bool:
-        """Is the room still wanted?"""
-        return self._scheduler_here().cluster.nominations.node_of(preemptor.metadata.uid) == node
-
-    def making_room(self, preemptor: Pod, last: Pod | None) -> None:
-        """The pod need not be tried again until its victims know."""
-        preemptions, uid = self._scheduler_here().cluster.preemptions, preemptor.metadata.uid
-        if last is None:
-            preemptions.begin(uid)
-        else:
-            preemptions.wait_for_last(uid, last.metadata.uid)
-
-    def made_room(self, preemptor: Pod, tries_again: bool) -> None:
-        """They know, or can not be told."""
-        scheduler = self._scheduler_here()
-        scheduler.cluster.preemptions.end(preemptor.metadata.uid)
-        if tries_again:
-            scheduler.queue.activate((preemptor,))
-            if self.on_progress is not None:
-                self.on_progress()
 
     async def bind_by_extender(self, pod: Pod, node: str) -> bool:
         """Let an extender bind the pod, if that is its business; it may take its time."""
@@ -291,6 +319,8 @@ class LiveWorld:
         self.preparations.saw(event)
         if self.guard is not None:
             self.guard.saw(event)
+        if self.deletion is not None:
+            self.deletion.saw(event)
 
     @property
     def backlog(self) -> int:
@@ -307,9 +337,12 @@ class LiveWorld:
         if pod.metadata.uid not in self._under_way:
             return None
         self._metrics.under_way("binding", -1)
+        self._progress()
+        return self._under_way.pop(pod.metadata.uid)
+
+    def _progress(self) -> None:
         if self.on_progress is not None:
             self.on_progress()
-        return self._under_way.pop(pod.metadata.uid)
 
     def _scheduler_here(self) -> Scheduler:
         if self._scheduler is None:

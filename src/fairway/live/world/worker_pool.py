@@ -49,6 +49,15 @@ class WorkerPool(Generic[T]):
                 waker.set_result(None)
                 break
 
+    def recall(self, is_meant: Callable[[T], bool]) -> list[T]:
+        """Take items back that nobody works on yet."""
+        found = [item for item in self._waiting if is_meant(item)]
+        if found:
+            self._waiting = deque(item for item in self._waiting if not is_meant(item))
+            if not self._waiting and not self._num_busy:
+                self.idle.set()
+        return found
+
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:

@@ -16,14 +16,21 @@ from typing import Any, Final
 import duckdb
 
 from fairway.record.errors import RecordError, quoted
+from fairway.record.queues.queue_tables import QUEUE_COLUMNS
 from fairway.record.schema import TABLES
 from fairway.record.table_schema import Field, TableSchema
 
 __all__ = ["LATER_TABLES", "amount_columns", "check_objects", "check_tables", "table_names"]
 
-LATER_TABLES: Final = frozenset(("data", "data_reads", "gaps"))
+LATER_TABLES: Final = frozenset(
+    ("data", "data_reads", "gaps", "holds", "job_decisions", "jobs", "job_states", "estimates", "plans", "charges")
+)
 """Tables that runs of older versions do not have."""
-LATER_COLUMNS: Final = {"pods": frozenset(("gpu_index", "start_seconds", "leaving_seconds"))}
+LATER_COLUMNS: Final = {
+    "pods": frozenset(("gpu_index", "start_seconds", "leaving_seconds", "job_id")),
+    "decisions": frozenset(("job_id", "job_decision_id")),
+    "jobs": frozenset(column.name for column in QUEUE_COLUMNS),
+}
 """Columns that they do not have."""
 AMOUNT_COLUMN: Final = re.compile(r"[a-z][a-z0-9_]{0,511}")
 NO_DEFAULT: Final = frozenset((None, "0", "CAST('0' AS BIGINT)", "CAST(0 AS BIGINT)"))
@@ -126,6 +133,8 @@ def amount_columns(cursor: duckdb.DuckDBPyConnection, path: object, database: st
         "SELECT table_name, column_name FROM system.main.duckdb_columns() WHERE database_name = ?", [database]
     ).fetchall()
     for name, table in tables.items():
+        if name in LATER_TABLES and not any(where == name for where, _ in rows):
+            continue
         own = {column.name for column in table.columns}
         there = {column for where, column in rows if where == name and column not in own}
         if there != set(found.values()) or len(there) != len(found):

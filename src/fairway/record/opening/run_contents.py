@@ -24,7 +24,13 @@ FREE_ROWS: Final = 4_000_000  # of any file; and a row for every two bytes of it
 FREE_TEXT: Final = 1 << 30  # bytes of any file; and so many times its size:
 MOST_TEXT_RATIO: Final = 64
 LATEST_SECONDS: Final = 1e11  # three thousand years
-MOST_IDS: Final = {"node_id": 1 << 24, "pod_id": 1 << 26, "victim_id": 1 << 26}
+MOST_IDS: Final = {
+    "node_id": 1 << 24,
+    "pod_id": 1 << 26,
+    "victim_id": 1 << 26,
+    "blocking_pod_id": 1 << 26,
+    "job_id": 1 << 26,
+}
 """How high numbers go that are places in arrays."""
 GPU_INDEX: Final = "[0-9]{1,4}(-[0-9]{1,4})*"
 

@@ -9,7 +9,7 @@ in any run; in one that is complete and lacks no rows, every node and pod that i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +38,22 @@ NAMED: Final = (
 )
 """Tables that refer to nodes by name alone, and the column."""
 
+JOBS: Final = (
+    ("pods", "job_id", "jobs", "job_id"),
+    ("decisions", "job_id", "jobs", "job_id"),
+    ("decisions", "job_decision_id", "job_decisions", "job_decision_id"),
+    ("job_decisions", "job_id", "jobs", "job_id"),
+    ("job_decisions", "blocking_pod_id", "pods", "pod_id"),
+    ("holds", "pod_id", "pods", "pod_id"),
+    ("holds", "job_id", "jobs", "job_id"),
+    ("holds", "node_id", "nodes", "node_id"),
+    ("jobs", "pod_id", "pods", "pod_id"),
+    ("job_states", "job_id", "jobs", "job_id"),
+    ("estimates", "job_id", "jobs", "job_id"),
+    ("charges", "job_id", "jobs", "job_id"),
+)
+"""Where numbers alone refer to jobs, or to what belongs to them: table and column, and where they have to be."""
+
 PLAIN_NAME: Final = "[A-Za-z0-9._-]+"
 """Names that JSON has as they are."""
 
@@ -47,7 +63,9 @@ def check_references(cursor: duckdb.DuckDBPyConnection, path: Path, names: set[s
     is_whole = meta.get("complete") is True
     if is_whole and "gaps" in names:
         is_whole = cursor.execute("SELECT count(*) FROM gaps").fetchone() == (0,)
-    for query, words in _questions(names, is_whole):
+    jobs = JOBS if is_whole and {"jobs", "job_decisions", "holds"} <= names else ()
+    known = [one for one in jobs if one[0] in names and one[1] in _columns(cursor, one[0])]  # older runs lack some
+    for query, words in (*_questions(names, is_whole), *_job_questions(known)):
         row = cursor.execute(query).fetchone()
         if row is not None:
             raise RecordError(f"{path} is damaged: {words.format(*map(quoted, row))}")
@@ -82,3 +100,16 @@ def _questions(names: set[str], is_whole: bool) -> Iterator[tuple[str, str]]:
                 f" AND {column} NOT IN (SELECT node FROM nodes) LIMIT 1",
                 f"its table {table} has the node {{0}} in the column {column}, which its table nodes does not have",
             )
+
+
+def _job_questions(references: Iterable[tuple[str, str, str, str]]) -> Iterator[tuple[str, str]]:
+    for table, column, among, number in references:
+        yield (
+            f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"
+            f" AND {column} NOT IN (SELECT {number} FROM {among}) LIMIT 1",
+            f"its table {table} has the number {{0}} in the column {column}, which its table {among} does not have",
+        )
+
+
+def _columns(cursor: duckdb.DuckDBPyConnection, table: str) -> set[str]:
+    return {column[0] for column in cursor.execute(f"SELECT * FROM {table} LIMIT 0").description or ()}

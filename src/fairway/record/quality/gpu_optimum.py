@@ -57,6 +57,7 @@ def least_unallocated(gpus: GpuInstance, known: NDArray[np.intp], *, time_limit_
         instance.allowed,
     )
     kinds = PodKinds(wide, in_favour=True)
+    kinds.check_time(time_limit_seconds)
     solution = _program(kinds, gpus.free).solve(time_limit_seconds, "the pods without devices do not all fit")
     best = known
     if solution.values is not None:

@@ -124,7 +124,7 @@ def most_pods(instance: Instance, *, time_limit_seconds: float = 60.0, known: Pl
         kinds.add_capacity(program)
         return program.solve(time_limit_seconds, "there is no placement")
 
-    found, bound = _solve(instance, solve)
+    found, bound = _solve(instance, solve, time_limit_seconds)
     placement = _best(found, known, lambda one: -pods_placed(one), time_limit_seconds)
     value = pods_placed(placement)
     highest = float(min(np.floor(-bound + TOLERANCE), instance.num_pods))
@@ -146,7 +146,7 @@ def _least_in_use(instance: Instance, costs: NDArray[np.float64], seconds: float
             program.add_row({used + first: 1.0, used + second: -1.0}, lower=0.0)
         return program.solve(seconds, DO_NOT_FIT)
 
-    return _solve(instance, solve)
+    return _solve(instance, solve, seconds)
 
 
 def _packed(instance: Instance, known: Placement | None) -> Placement | None:
@@ -208,7 +208,7 @@ def _evenest(
         add_goal(kinds, program)
         return program.solve(seconds, DO_NOT_FIT)
 
-    found, bound = _solve(instance, solve)
+    found, bound = _solve(instance, solve, seconds)
     placement = _best(found, known, lambda one: judge(instance, one, resource), seconds)
     value = judge(instance, placement, resource)
     lowest = max(0.0, min(bound, value))
@@ -231,13 +231,14 @@ def _best(
     return min(placements, key=cost)
 
 
-def _solve(instance: Instance, solve: Callable[[PodKinds], Solution]) -> tuple[Placement | None, float]:
+def _solve(instance: Instance, solve: Callable[[PodKinds], Solution], seconds: float) -> tuple[Placement | None, float]:
     """A placement that fits, None if there was no time for one; and a bound on what any may cost.
 
     Amounts too large for the solver's floating point are rounded in the pods' favour. Nearly always the answer fits all
     the same; if not, they are rounded against them, and the first answer remains as a bound.
     """
     kinds = PodKinds(instance, in_favour=True)
+    kinds.check_time(seconds)
     solution = solve(kinds)
     if solution.values is None:
         return None, solution.bound

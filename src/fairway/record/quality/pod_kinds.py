@@ -7,6 +7,7 @@ for the solver's floating point are rounded. Used by the goals in `optimum` and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -22,6 +23,11 @@ __all__ = ["MAX_AMOUNT", "MAX_VARIABLES", "PodKinds"]
 Amounts = NDArray[np.int64]
 
 MAX_VARIABLES = 1_000_000
+ENTRIES_A_SECOND = 250_000
+"""Of the rows of a program, as they are written down and handed over; on a machine of today, at least."""
+GOAL_ENTRIES = 4  # at most, of each variable, in rows other than those of resources
+LEAST_SECONDS = 10.0
+"""What writing a program down may take in any case."""
 MAX_AMOUNT = 2**20  # the solver's tolerance is a millionth: sums of such integers it gets right
 
 
@@ -34,7 +40,9 @@ class PodKinds:
         self._in_favour = in_favour
         self.room = instance.room  # (num_nodes, num_resources)
         allowed = instance.allowed
-        features = instance.requests if allowed is None else np.hstack([instance.requests, allowed])
+        features = instance.requests
+        if allowed is not None:
+            features = np.hstack([features, np.packbits(allowed, axis=1)])  # eight nodes to a column
         _, first, self._kind_of, counts = np.unique(
             features, axis=0, return_index=True, return_inverse=True, return_counts=True
         )
@@ -48,6 +56,19 @@ class PodKinds:
             raise UserError(
                 f"{self.num_kinds} kinds of pods on {instance.num_nodes} nodes are too many for an exact answer",
                 "take fewer nodes, or pods that differ less",
+            )
+
+    def check_time(self, seconds: float) -> None:
+        """Raise a `UserError` if it takes longer to write a program down than to solve it, which takes `seconds`."""
+        asked = int(self.requests.any(axis=0).sum())
+        num_entries = self.num_kinds * self.instance.num_nodes * (asked + GOAL_ENTRIES)
+        writing = num_entries / ENTRIES_A_SECOND
+        if writing > max(seconds, LEAST_SECONDS):
+            raise UserError(
+                f"{self.num_kinds} kinds of pods on {self.instance.num_nodes} nodes are too many for an exact answer "
+                f"in {seconds:g} s: to write the question down for the solver takes about {writing:.0f} s",
+                f"give it more time (--optimum-seconds {math.ceil(writing)}), or take fewer nodes, or pods that differ "
+                "less",
             )
 
     def variable(self, kind: int, row: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -23,9 +24,12 @@ __all__ = ["AnonymousRows", "anonymise_run"]
 Change = Callable[[Any], Any]
 NAMES: Final = (
     "node", "uid", "pod", "namespace", "user_name", "nominated_node", "victim", "name", "subject", "dataset",
-    "source_node",
+    "source_node", "job", "queue", "account",
 )  # fmt: skip
-OUTCOME: Final = next(place for place, column in enumerate(TABLES["decisions"].columns) if column.name == "outcome")
+COLUMNS: Final = {name: [column.name for column in table.columns] for name, table in TABLES.items()}
+OUTCOME, MESSAGE, JOB = (COLUMNS["decisions"].index(name) for name in ("outcome", "message", "job_decision_id"))
+OF_NODES: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: .*", re.DOTALL)
+"""What is said of nodes, behind names of jobs and of members."""
 LEFT_OUT: Final = "(left out)"
 
 
@@ -44,8 +48,11 @@ class AnonymousRows:
         for place, change in self._changes[table]:
             if cells[place] is not None:
                 cells[place] = change(cells[place])
-        if table == "decisions" and cells[OUTCOME] == "error" and cells[-1] is not None:
-            cells[-1] = LEFT_OUT  # an error may quote anything
+        if table == "decisions" and cells[MESSAGE] is not None:
+            if cells[OUTCOME] == "error":
+                cells[MESSAGE] = LEFT_OUT  # an error may quote anything
+            elif cells[JOB] is not None:
+                cells[MESSAGE] = self._of_nodes(cells[MESSAGE])
         return tuple(cells)
 
     def _changes_of(self, table: str) -> list[tuple[int, Change]]:
@@ -57,6 +64,9 @@ class AnonymousRows:
                 changes["annotations"] = self._annotations
             case "decisions":
                 changes["message"] = names.sentence
+            case "job_decisions":
+                changes |= {"message": lambda text: names.sentence(self._of_nodes(text))}
+                changes |= {"domain_key": names.label_key, "domain": lambda value: names.label_value("", value)}
             case "filter_counts":
                 changes["reason"] = names.sentence
             case "events":
@@ -66,8 +76,16 @@ class AnonymousRows:
                 changes["missing"] = lambda _: LEFT_OUT
             case "gaps":
                 changes["reason"] = lambda _: LEFT_OUT
+            case "job_states":  # both may name jobs, users, windows
+                changes |= {"detail": lambda _: "{}", "message": lambda _: LEFT_OUT}
+            case "estimates":
+                changes["nodes"] = lambda text: json.dumps([names.name(node) for node in json.loads(text)])
         columns = TABLES[table].columns
         return [(place, changes[column.name]) for place, column in enumerate(columns) if column.name in changes]
+
+    def _of_nodes(self, text: str) -> str:
+        found = OF_NODES.search(text)
+        return LEFT_OUT if found is None else found[0]
 
     def _owner(self, text: str) -> str:
         kind, _, name = text.partition("/")
@@ -77,7 +95,7 @@ class AnonymousRows:
         return encode_json(self.pseudonyms.thing(decode_object(text.encode(), "a run"))).decode()
 
     def _annotations(self, text: str) -> str:
-        return json.dumps(self.pseudonyms.annotations(json.loads(text)), separators=(",", ":"))
+        return json.dumps(self.pseudonyms.own_annotations(json.loads(text)), separators=(",", ":"))
 
     def _meta(self, key: str, value: str) -> tuple[str, str]:
         match key:

@@ -3,8 +3,8 @@
 In: a scheduler as a run keeps it, and the run's pseudonyms. Out: the same, deciding the same on objects with other
 names: wherever the arguments of a plugin speak of labels as Kubernetes does (`matchExpressions`, `matchLabels`,
 `topologyKey`, ...), the labels get the pseudonyms that they have on nodes and pods. Resources and profiles keep their
-names; addresses of extenders and the name of the lease are left out. What else a user's plugin is told stays as it is:
-nobody but the plugin knows what it means. Called by `anonymous_rows`.
+names; addresses of extenders, the name of the lease and queues of jobs are left out. What else a user's plugin is told
+stays as it is: nobody but the plugin knows what it means. Called by `anonymous_rows`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def anonymous_scheduler(scheduler: dict[str, Any], pseudonyms: Pseudonyms) -> di
     config = {key: value for key, value in scheduler["config"].items() if key not in LEFT_OUT}
     config["profiles"] = [_profile(profile, pseudonyms) for profile in config.get("profiles") or ()]
     config["extenders"] = [extender | {"urlPrefix": ""} for extender in config.get("extenders") or ()]
-    return scheduler | {"config": config}
+    named = {key: value for key, value in scheduler.items() if key != "batch"}  # its queues name accounts and users
+    return named | {"config": config}
 
 
 def _profile(profile: dict[str, Any], pseudonyms: Pseudonyms) -> dict[str, Any]:

@@ -8,6 +8,7 @@ and arguments are not even decoded (`fairway.model.pod`). Called by `RunWriter` 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -15,15 +16,30 @@ from msgspec.structs import replace
 from fairway.model import ApiObject, Node, ObjectMeta, Pod, PodSpec
 from fairway.model.dataset import NODE_LOAD, SIZE
 from fairway.model.device_need import GPU_COUNT, GPU_INDEX, GPU_MILLI, GPU_MODEL
+from fairway.model.group import KOORDINATOR, VOLCANO_NAMES
+from fairway.model.group_reading import WORKERS
 from fairway.model.node import AttachedVolume, NodeCondition, NodeSpec, NodeStatus, NodeSystemInfo
 from fairway.model.storage import CSINodeDriver, StorageClass
 from fairway.model.volume import CSIPersistentVolumeSource, CSIVolumeSource, HostPathVolumeSource
 from fairway.record.writing.rewriting import rewrite
 
-__all__ = ["KEPT_ANNOTATIONS", "OWN_ANNOTATIONS", "kept", "kept_annotations"]
+__all__ = ["GROUP_ANNOTATIONS", "KEPT_ANNOTATIONS", "OWN_ANNOTATIONS", "kept", "kept_annotations", "own_annotations"]
 
 OWN_ANNOTATIONS: Final = "fairway.dev/"
-KEPT_ANNOTATIONS: Final = frozenset(
+GROUP_ANNOTATIONS: Final = frozenset(
+    (
+        *VOLCANO_NAMES,
+        "volcano.sh/task-spec",
+        *(
+            f"{KOORDINATOR}{name}"
+            for name in ("name", "min-available", "total-number", "waiting-time", "mode", "groups")
+        ),
+        WORKERS,
+    )
+)
+"""By which pods say that they belong together, and how many; those of pfnet begin as the configuration says."""
+PFNET_WORDS: Final = ("-name", "-size", "-schedule-timeout-seconds")
+KEPT_ANNOTATIONS: Final = GROUP_ANNOTATIONS.union(
     (
         GPU_COUNT,
         GPU_INDEX,
@@ -58,6 +74,16 @@ def kept_annotations(annotations: dict[str, str]) -> dict[str, str]:
     if all(_is_kept(name) for name in annotations):
         return annotations
     return {name: value for name, value in annotations.items() if _is_kept(name)}
+
+
+def own_annotations(annotations: dict[str, str], prefixes: Sequence[str] = ()) -> dict[str, str]:
+    """Those that are a pod's own rather than its template's; pfnet's begin with one of these."""
+    pfnet = {f"{prefix}{word}" for prefix in prefixes for word in PFNET_WORDS}
+    return {
+        name: value
+        for name, value in annotations.items()
+        if name.startswith(OWN_ANNOTATIONS) or name in GROUP_ANNOTATIONS or name in pfnet
+    }
 
 
 def _is_kept(name: str) -> bool:

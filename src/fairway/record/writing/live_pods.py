@@ -8,19 +8,21 @@ to be written, and pods that are kept to be compared with the next, are bounded 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
 from fairway.model import ObjectMeta, Pod, PodSpec, PodStatus, Quantity, encode_json
 from fairway.model.requests import pod_requests
-from fairway.record.vocabulary import IntervalEnd, PodEnd
+from fairway.record.vocabulary import HoldEnd, HoldWhy, IntervalEnd, PodEnd
 from fairway.record.writing.buffer import Resources
-from fairway.record.writing.kept import OWN_ANNOTATIONS, kept, kept_annotations
+from fairway.record.writing.kept import GROUP_ANNOTATIONS, OWN_ANNOTATIONS, kept, kept_annotations, own_annotations
+from fairway.record.writing.live_jobs import LiveJob
 
-__all__ = ["OWN_ANNOTATIONS", "LivePod", "LivePods", "Templates"]
+__all__ = ["LivePod", "LivePods", "OpenHold", "Templates"]
 
 USER_ANNOTATION = "fairway.dev/user"
 NUM_REMEMBERED = 65_536
@@ -30,6 +32,14 @@ RECENT_BYTES = 4 * 1024 * 1024
 WAITING_BYTES = 16 * 1024 * 1024
 """From so many bytes on, manifests are written even if there are few of them."""
 JSON = msgspec.json.Encoder()
+
+
+class OpenHold(NamedTuple):
+    """Room that is kept for a pod before it is bound."""
+
+    node_id: int
+    since: float
+    why: HoldWhy
 
 
 class LivePod(msgspec.Struct, eq=False, gc=False):
@@ -58,15 +68,23 @@ class LivePod(msgspec.Struct, eq=False, gc=False):
     gpu_index: str | None = None
     acknowledged: float | None = None
     leaving: float | None = None
+    job: LiveJob | None = None
+    hold: OpenHold | None = None
+    lone: LiveJob | None = None  # the job of a queue that it is all by itself
+
+    def annotate(self, pod: Pod, prefixes: Sequence[str]) -> None:
+        """The annotations that it has now."""
+        own = own_annotations(pod.metadata.annotations, prefixes)
+        self.annotations = JSON.encode(own).decode() if own else None
 
     @classmethod
-    def of(cls, number: int, pod: Pod, scheduler: str, created: float) -> Self:
+    def of(cls, number: int, pod: Pod, scheduler: str, created: float, prefixes: Sequence[str] = ()) -> Self:
         """A pod that was just created; template and requests are still to be assigned."""
         meta = pod.metadata
         namespace = user = meta.namespace
         annotations = owner = None
         if meta.annotations:
-            own = {name: value for name, value in meta.annotations.items() if name.startswith(OWN_ANNOTATIONS)}
+            own = own_annotations(meta.annotations, prefixes)
             if own:
                 user = own.get(USER_ANNOTATION, namespace)
                 annotations = JSON.encode(own).decode()
@@ -101,6 +119,7 @@ class LivePod(msgspec.Struct, eq=False, gc=False):
             self.gpu_index,
             self.acknowledged,
             self.leaving,
+            None if self.job is None else self.job.number,
             self.requests,
         )
 
@@ -108,6 +127,14 @@ class LivePod(msgspec.Struct, eq=False, gc=False):
         """The open interval's row of the table `occupancy`, closed there and then."""
         word = None if reason is None else reason._value_
         return (self.number, self.key, self.node_id, self.node, self.held_since, end, word, self.requests)
+
+    def kept_room(self, end: float | None, ended: HoldEnd | None) -> tuple[Any, ...]:
+        """The open hold's row of the table `holds`, ended there and then."""
+        assert self.hold is not None
+        node_id, since, why = self.hold
+        word = None if ended is None else ended._value_
+        job = None if self.job is None else self.job.number
+        return (self.number, job, node_id, since, end, why._value_, word, self.requests)
 
 
 class LivePods:
@@ -243,7 +270,11 @@ def _is_alike(one: Pod, two: Pod) -> bool:
 def _foreign(annotations: dict[str, str]) -> dict[str, str]:
     """Those that are not ours and decide something all the same."""
     own = kept_annotations(annotations)
-    return {name: value for name, value in own.items() if not name.startswith(OWN_ANNOTATIONS)}
+    return {
+        name: value
+        for name, value in own.items()
+        if not name.startswith(OWN_ANNOTATIONS) and name not in GROUP_ANNOTATIONS
+    }
 
 
 def _is_resized(status: PodStatus) -> bool:

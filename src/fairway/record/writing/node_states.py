@@ -32,6 +32,11 @@ class NodeStates:
         """The number in the run of a node that is there."""
         return int(self._row(name)[0])
 
+    def find(self, name: str) -> int | None:
+        """The same; None if it is not there."""
+        row = self._rows.get(name)
+        return None if row is None else int(row[0])
+
     def add(self, t: float, node: Node) -> None:
         """A node is there from now on."""
         if node.name in self._rows:

@@ -20,6 +20,7 @@ from fairway.model import ObjectMeta
 from fairway.model.affinity import NodeSelectorRequirement
 from fairway.model.dataset import NODE_DATA, DataPlacement, DataState
 from fairway.model.device_need import GPU_MODEL
+from fairway.model.group import KOORDINATOR
 from fairway.model.meta import LabelSelector, LabelSelectorRequirement
 from fairway.model.node import ContainerImage, Taint
 from fairway.model.pod import Container, ContainerPort, NodeAllocatableResourceClaimStatus, PodOS, PodSpec, Toleration
@@ -46,13 +47,25 @@ LISTS_OF_NAMES: Final = frozenset(("namespaces", "monitors"))
 DROPPED_LISTS: Final = frozenset(("finalizers", "volumes_in_use", "volumes_attached"))
 STAY: Final = frozenset(("", "default", "kube-system", "kube-public", "kube-node-lease", "default-scheduler"))
 KNOWN_DOMAINS: Final = re.compile(
-    r"(.*\.)?(kubernetes\.io|k8s\.io|fairway\.dev|alibabacloud\.com|nvidia\.com|amd\.com|intel\.com)"
+    r"(.*\.)?(kubernetes\.io|(x-)?k8s\.io|volcano\.sh|koordinator\.sh|fairway\.dev|alibabacloud\.com|nvidia\.com"
+    r"|amd\.com|intel\.com)"
 )
 PLAIN_KEYS: Final = frozenset(("kubernetes.io/arch", "kubernetes.io/os", GPU_MODEL))
 """Labels whose values stay too."""
 WILDCARDS: Final = frozenset(("", "0.0.0.0", "::", "127.0.0.1", "::1"))
 PLAIN_VALUE: Final = re.compile(r"[+-]?[0-9]{1,18}|true|false|")
-NAMING_ANNOTATIONS: Final = ("user", "selected-node", "storage-class", "queue", "gang", "account", "partition", "data")
+NAMING_ANNOTATIONS: Final = (
+    "user",
+    "selected-node",
+    "storage-class",
+    "queue",
+    "gang",
+    "account",
+    "partition",
+    "data",
+    "group-name",
+    "task-spec",
+)
 JOBS_ANNOTATION: Final = "connect-to"
 """Names of jobs, with or without their namespaces: NAME,NAMESPACE/NAME."""
 TAINT: Final = re.compile(r"\{([^{}:]*): ?([^{}]*)\}")
@@ -121,10 +134,16 @@ class Pseudonyms:
 
     def annotations(self, annotations: dict[str, str]) -> dict[str, str]:
         """Those that decide something; names in them are replaced."""
+        return self.own_annotations(kept_annotations(annotations))
+
+    def own_annotations(self, annotations: dict[str, str]) -> dict[str, str]:
+        """The same of annotations that all decide something."""
         found: dict[str, str] = {}
-        for key, value in kept_annotations(annotations).items():
+        for key, value in annotations.items():
             word = key.rpartition("/")[2]
-            if word in NAMING_ANNOTATIONS:
+            if key == f"{KOORDINATOR}groups":
+                found[key] = QUOTED.sub(lambda name: f'"{self.name(name[1])}"', value)
+            elif word in NAMING_ANNOTATIONS or key == f"{KOORDINATOR}name" or word.endswith("-name"):
                 found[key] = ",".join(map(self.name, value.split(",")))
             elif word == JOBS_ANNOTATION:
                 found[key] = re.sub(r"[^,/\s]+", lambda name: self.name(name[0]), value)

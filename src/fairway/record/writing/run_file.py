@@ -59,9 +59,15 @@ def create_run(path: Path) -> duckdb.DuckDBPyConnection:
             _remove(partial)
         with PRIVATE:
             connection = _connect(partial)
-            for table in TABLES.values():
-                connection.execute(table.creation)
+            try:
+                for table in TABLES.values():
+                    connection.execute(table.creation)
+            except duckdb.Error:
+                connection.close()
+                raise
     except (duckdb.Error, OSError) as error:
+        if not is_locked(str(error)):
+            _remove(partial)  # there is nothing in it yet
         raise CannotWriteError(f"cannot write {path}: {why_refused(error)}") from error
     return connection
 

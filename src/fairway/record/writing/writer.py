@@ -10,35 +10,29 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from fairway import __version__
-from fairway.cycle import Decision, Outcome, Spent
 from fairway.model import ApiObject, Node, Pod, encode_json, kind_title
-from fairway.queue import Place
 from fairway.record.errors import RecordError
 from fairway.record.options import RecordOptions
-from fairway.record.recorder import Scored
 from fairway.record.schedulers import RecordedScheduler
 from fairway.record.schema import SCHEMA_VERSION, Origin
-from fairway.record.vocabulary import DataRead, IntervalEnd, NodeChange, NodeEnd, ObjectVerb, PodEnd
+from fairway.record.vocabulary import DataRead, HoldEnd, IntervalEnd, NodeChange, NodeEnd, ObjectVerb, PodEnd
 from fairway.record.writing.anonymous_rows import AnonymousRows
-from fairway.record.writing.decision_rows import data_rows, score_rows
 from fairway.record.writing.kept import kept
-from fairway.record.writing.live_pods import LivePod, LivePods, Templates
-from fairway.record.writing.node_states import NodeStates
-from fairway.record.writing.refusals import failure_message, refusal_counts
-from fairway.record.writing.row_writer import Patience, RowWriter
+from fairway.record.writing.live_jobs import gang_prefixes
+from fairway.record.writing.live_pods import LivePod, Templates
+from fairway.record.writing.queue_writer import QueueWriter
+from fairway.record.writing.row_writer import Patience
 
 __all__ = ["RunWriter"]
 
-SCHEDULED = Outcome.SCHEDULED  # looking up a member of an enum is slow, and this is in the hot path
 
-
-class RunWriter(RowWriter):
+class RunWriter(QueueWriter):
     """The `Recorder` that writes a run. Use it in a `with` block: an exception leaves a run that is marked incomplete.
 
     Without `patience` a file that can not be written raises `CannotWriteError` at once. With it nothing is raised
@@ -61,7 +55,7 @@ class RunWriter(RowWriter):
         anonymous: bool = False,
         began: float | None = None,
     ) -> None:
-        self.options = options or RecordOptions()
+        options = options or RecordOptions()
         meta: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
             "fairway_version": __version__,
@@ -71,7 +65,7 @@ class RunWriter(RowWriter):
             "schedulers": [scheduler.document() for scheduler in schedulers],
             "seed": seed,
             "policies": list(policies),
-            "options": asdict(self.options),
+            "options": asdict(options),
             "complete": False,
         }
         if source is not None:
@@ -79,18 +73,10 @@ class RunWriter(RowWriter):
         if began is not None:
             meta["began"] = began
         texts = {key: json.dumps(value) for key, value in meta.items()}  # before a file is made: it may not be JSON
-        super().__init__(Path(path), self.options.chunk_rows, AnonymousRows() if anonymous else None)
-        self._pods = LivePods()
+        change = AnonymousRows() if anonymous else None
+        super().__init__(Path(path), options, gang_prefixes(schedulers), change)
         self._templates = Templates(self._file.resources)
-        self._nodes = NodeStates(self._file.resources)
-        self._num_pods = self._num_decisions = 0
-        self._keeps_placed = self.options.decisions in ("all", "placed")
-        self._keeps_failed = self.options.decisions in ("all", "failed")
-        self._keeps_moves = self.options.queue
-        self._decisions = self._buffers["decisions"].rows
-        self._refusals = self._buffers["filter_counts"].rows
-        self._scores = self._buffers["scores"].rows
-        self._moves = self._buffers["queue_moves"].rows
+        self._num_pods = 0
         self._intervals = self._buffers["occupancy"].rows
         self._begin(texts, patience)
 
@@ -117,8 +103,9 @@ class RunWriter(RowWriter):
         uid = pod.metadata.uid
         if uid in self._pods.by_uid:
             raise RecordError(f"pod {pod.key} (uid {uid}) is there already")
-        live = LivePod.of(self._num_pods, pod, scheduler, t)
+        live = LivePod.of(self._num_pods, pod, scheduler, t, self._jobs.prefixes)
         self._templates.assign(live, pod)
+        live.job = self._jobs.join(t, pod, live.user)
         self._pods.by_uid[uid] = live
         self._num_pods += 1
         if len(self._pods.ended) >= self._chunk or self._templates.is_full:
@@ -135,6 +122,21 @@ class RunWriter(RowWriter):
         live.node_id = self._nodes.number_of(node)
         live.node, live.gpu_index = node, gpu_index
         live.bound = live.held_since = t
+        if live.job is not None:
+            self._jobs.bind(t, uid, node)
+        if live.lone is not None:
+            self._lone_bound(t, live.lone)
+        if live.hold is not None:
+            self._end_hold(t, live, HoldEnd.BOUND)
+
+    def changed(self, t: float, pod: Pod) -> None:
+        """A pod that waits is another than before."""
+        live = self._pods.by_uid.get(pod.metadata.uid)
+        if live is not None:
+            self._templates.assign(live, pod)
+            live.annotate(pod, self._jobs.prefixes)
+            if live.job is not None:
+                self._jobs.change(t, pod)
 
     # Of a pod that has ended nothing more is written, whatever a node that lags behind still tells about it.
 
@@ -192,6 +194,12 @@ class RunWriter(RowWriter):
         if live is None:
             return
         self._release(t, live, reason)
+        if live.hold is not None:
+            self._end_hold(t, live, HoldEnd.DELETED)
+        if live.job is not None:
+            self._jobs.end(t, uid, reason)
+        if live.lone is not None:
+            self._lone_ended(live, reason)
         self._pods.end(live, t, reason)
 
     def _release(self, t: float, live: LivePod, reason: PodEnd | IntervalEnd) -> None:
@@ -199,119 +207,16 @@ class RunWriter(RowWriter):
             self._intervals.append(live.interval(t, reason))
             live.held_since = None
 
-    # -- schedulers --------------------------------------------------------------------------------------------------
-
-    def decided(
-        self,
-        t: float,
-        scheduler: str,
-        attempt: int,
-        decision: Decision,
-        cycle_seconds: float,
-        best: Sequence[Scored] = (),
-    ) -> None:
-        """An attempt was made: its row, and the refusals, victims and best scores that belong to it."""
-        number = self._num_decisions
-        self._num_decisions = number + 1
-        uid = decision.pod.metadata.uid
-        live = self._pods.find(uid)
-        if live is None:
-            pod_id, key = self._pods.number_of(uid), decision.pod.key
-        else:
-            live.attempts += 1
-            pod_id, key = live.number, live.key
-        if decision.outcome is SCHEDULED:
-            if not self._keeps_placed:
-                return
-            node: str | None = decision.node
-            via: str | None = decision.via
-            num_nodes = nominated = message = None
-            num_victims = 0
-        else:
-            if not self._keeps_failed:
-                return
-            node = via = None
-            num_nodes = self._refused(number, decision)
-            nominated, num_victims = self._preempted(number, decision)
-            message = failure_message(decision)
-        rows = self._decisions
-        rows.append(
-            (
-                number,
-                t,
-                scheduler,
-                pod_id,
-                key,
-                attempt,
-                decision.outcome._value_,
-                node,
-                via,
-                num_nodes,
-                decision.num_feasible,
-                decision.score,
-                decision.num_best,
-                cycle_seconds,
-                nominated,
-                num_victims,
-                message,
-            )
-        )
-        if best:
-            self._scores.extend(score_rows(number, best[: self.options.scores]))
-        if decision.data:
-            self._buffers["data"].rows.extend(data_rows(number, decision.data))
-        # After the whole decision: a reader never finds one without its refusals.
-        if len(rows) >= self._chunk or len(self._refusals) >= self._chunk or len(self._scores) >= self._chunk:
-            self.flush()
-
-    def _refused(self, number: int, decision: Decision) -> int | None:
-        diagnosis = decision.diagnosis
-        if diagnosis is None:
-            return None if decision.gate or decision.error else 0
-        for place, (plugin, refusal, count) in enumerate(refusal_counts(diagnosis)):
-            reasons = ", ".join(refusal.reasons)
-            self._refusals.append((number, place, plugin, refusal.code.value, reasons, count))
-        return diagnosis.num_nodes
-
-    def _preempted(self, number: int, decision: Decision) -> tuple[str | None, int]:
-        preemption = decision.preemption
-        if preemption is None or preemption.chosen is None:
-            return None, 0
-        victims, rows = preemption.chosen.victims, self._buffers["preemptions"].rows
-        for place, victim in enumerate(victims):
-            victim_id = self._pods.number_of(victim.metadata.uid)
-            rows.append((number, place, preemption.nominated_node, victim_id, victim.key))
-        return preemption.nominated_node, len(victims)
-
-    def queue_moved(
-        self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str
-    ) -> None:
-        """A waiting pod moved within, into (no origin) or out of (no place) the queue."""
-        if not self._keeps_moves:
-            return
-        live = self._pods.by_uid.get(uid)  # nearly always: a short cut
-        number = self._pods.number_of(uid) if live is None else live.number
-        before = None if origin is None else origin._value_  # `value` takes five times as long
-        after = None if place is None else place._value_
-        rows = self._moves
-        rows.append((t, scheduler, number, before, after, event))
-        if len(rows) >= self._chunk:
-            self.flush()
-
-    def plugin_times(self, t: float, scheduler: str, times: Iterable[Spent], *, is_of_attempt: bool = True) -> None:
-        """What plugins used in the attempt that was told last, or else between attempts, of all of the run."""
-        number = self._num_decisions - 1 if is_of_attempt else None
-        for spent in times:
-            self._append("plugin_times", (number, t, scheduler, *spent))
-
     # -- everything else ---------------------------------------------------------------------------------------------
 
     def object_applied(self, t: float, thing: ApiObject) -> None:
         """Something that is no pod and no node was made or changed."""
+        self._jobs.apply(t, thing, gone=False)
         self._object(t, thing, ObjectVerb.APPLIED)
 
     def object_deleted(self, t: float, thing: ApiObject) -> None:
         """It was deleted."""
+        self._jobs.apply(t, thing, gone=True)
         self._object(t, thing, ObjectVerb.DELETED)
 
     def _object(self, t: float, thing: ApiObject, verb: ObjectVerb) -> None:
@@ -329,12 +234,16 @@ class RunWriter(RowWriter):
     def _gather(self) -> None:
         self._buffers["pods"].rows.extend(self._pods.take_rows())
         self._buffers["templates"].rows.extend(self._templates.take_rows())
+        self._buffers["jobs"].rows.extend(self._jobs.take_rows())
 
     def _gather_open(self) -> None:
         self._buffers["nodes"].rows.extend(self._nodes.open_rows())
+        self._buffers["jobs"].rows.extend(self._jobs.open_rows())
         for live in self._pods.by_uid.values():
             if live.held_since is not None:
                 self._intervals.append(live.interval(None, None))
+            if live.hold is not None:
+                self._buffers["holds"].rows.append(live.kept_room(None, None))
             self._buffers["pods"].rows.append(live.row())
 
     def _templates_in_use(self) -> set[int]:

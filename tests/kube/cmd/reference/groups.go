@@ -167,6 +167,9 @@ func (r *groupRun) group(name string) (*groupExpectation, error) {
 	if err == nil && strings.HasPrefix(expect.Condition.Message, "cannot determine domain") && r.numRunning(name) > 1 {
 		return nil, errors.New("which of the running members is named is left to chance")
 	}
+	if err == nil && r.hasEmptyDomain(name) && r.numRunning(name) > 1 {
+		return nil, errors.New("which of the running members decides about the domain is left to chance")
+	}
 	if err == nil && expect.Result == "preempting" {
 		expect.Retry, err = r.cycle(name, r.nominated(tried), gated)
 	}
@@ -187,6 +190,27 @@ func (r *groupRun) numRunning(name string) int {
 		}
 	}
 	return found
+}
+
+// hasEmptyDomain tells if a member runs where the label that the group names has no value: that counts as no domain if
+// the member comes first, and as another domain if it does not.
+func (r *groupRun) hasEmptyDomain(name string) bool {
+	namespace, groupName, _ := strings.Cut(name, "/")
+	group, err := r.cluster.informers.Scheduling().V1alpha2().PodGroups().Lister().PodGroups(namespace).Get(groupName)
+	if err != nil || group.Spec.SchedulingConstraints == nil || len(group.Spec.SchedulingConstraints.Topology) == 0 {
+		return false
+	}
+	nodes := r.cluster.informers.Core().V1().Nodes().Lister()
+	for _, object := range r.cluster.pods().List() {
+		pod := object.(*v1.Pod)
+		isMember := pod.Spec.SchedulingGroup != nil && pod.Namespace+"/"+*pod.Spec.SchedulingGroup.PodGroupName == name
+		if node, err := nodes.Get(pod.Spec.NodeName); isMember && err == nil {
+			if domain, isThere := node.Labels[group.Spec.SchedulingConstraints.Topology[0].Key]; isThere && domain == "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (r *groupRun) gate(pod *v1.Pod) *refusal {

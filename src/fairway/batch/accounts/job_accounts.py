@@ -1,0 +1,94 @@
+"""Who pays for a job of the desk, and what it costs a second.
+
+In: jobs with their wishes and members, the accounts, the nodes. Out: the account of a job or why it has none
+(`account_of`), its payer, its rate: what its members' requests cost by the weights of its account, or, if it has nodes
+to itself, what those have. Who pays is fixed when it first starts (`bill`). Called by the desk's accounting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fairway.batch.accounts.account_tree import AccountTree
+from fairway.batch.accounts.charges import job_rate
+from fairway.batch.accounts.open_jobs import Payer
+from fairway.batch.job import BatchJob, BilledJob
+from fairway.batch.reasons import JobStanding
+from fairway.batch.settings import BatchSettings
+from fairway.cluster import Cluster
+from fairway.model import Node, Pod
+from fairway.model.requests import pod_requests
+
+__all__ = ["JobAccounts"]
+
+
+class JobAccounts:
+    """The accounts, asked about jobs."""
+
+    def __init__(self, settings: BatchSettings, cluster: Cluster) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self.tree = AccountTree(settings.accounts)
+
+    def change(self, settings: BatchSettings) -> bool:
+        """Operators may say otherwise now; True: accounts are others than before."""
+        self._settings = settings
+        if settings.accounts == self.tree.specs:
+            return False
+        self.tree = AccountTree(settings.accounts)
+        return True
+
+    def account_of(self, job: BatchJob) -> str | JobStanding:
+        """The account that the job is charged to, or why there is none."""
+        if job.ledger.billed is not None:
+            return job.ledger.billed.account
+        rules = self._settings.queues[job.queue].accounts
+        return self.tree.charged(job.wishes.account, job.key.partition("/")[0], job.queue, rules)
+
+    def payer(self, job: BatchJob) -> Payer | None:
+        """Whose use it is; None: it has no account."""
+        if job.ledger.billed is None and job.queue not in self._settings.queues:
+            return None
+        account = self.account_of(job)
+        return Payer(account, job.wishes.user) if isinstance(account, str) else None
+
+    def rate(self, job: BatchJob, nodes: Iterable[str] = ()) -> float:
+        """Units a second that the job costs: members with a node; before any has one, all of them.
+
+        `nodes`: those that it would have to itself; without, those that it has.
+        """
+        payer = self.payer(job)
+        return 0.0 if payer is None else job_rate(self.tree.spec(payer.account), self._amounts(job, nodes))
+
+    def bill(self, job: BatchJob) -> float:
+        """It starts to run: who pays is noted, if that is not noted yet; returns what it costs a second."""
+        payer = self.payer(job)
+        if job.ledger.billed is None and payer is not None:
+            total: dict[str, int] = {}
+            for amounts in self._amounts(job):
+                for name, amount in amounts.items():
+                    total[name] = total.get(name, 0) + amount
+            job.ledger.billed = BilledJob(job.uid, job.key, *payer, job.queue, total)
+        return self.rate(job)
+
+    def _amounts(self, job: BatchJob, nodes: Iterable[str] = ()) -> list[Mapping[str, int]]:
+        """What has to be paid for: milli-CPU, bytes, counts."""
+        members = _placed(job)
+        if job.wishes.is_exclusive:
+            alone = {*nodes} or {pod.spec.node_name for pod in members if pod.spec.node_name}
+            whole = [_allocatable(node) for name in sorted(alone) if (node := self._node(name)) is not None]
+            if whole:
+                return whole
+        return [pod_requests(pod) for pod in members]
+
+    def _node(self, name: str) -> Node | None:
+        row = self._cluster.nodes.row_of.get(name)
+        return None if row is None else self._cluster.nodes.objects[row]
+
+
+def _placed(job: BatchJob) -> list[Pod]:
+    return [pod for pod in job.members.values() if pod.spec.node_name] or list(job.members.values())
+
+
+def _allocatable(node: Node) -> Mapping[str, int]:
+    return {name: each.milli if name == "cpu" else each.value for name, each in node.status.allocatable.items()}

@@ -1,0 +1,52 @@
+"""Where the desk's decisions take effect: the one seam between queues of jobs and a cluster, real or simulated.
+
+In: what the desk wants done. Out: nothing; what comes of it is seen in events. `sim/` and `live/` are such worlds.
+Everything here is absolute and may be said twice: a desk that was killed between two calls says all of it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from fairway.batch.accounts.books import BookStore
+from fairway.batch.accounts.charges import ChargeLine
+from fairway.batch.actions import Action
+from fairway.batch.job import BatchJob, JobRecord
+
+__all__ = ["BatchWorld", "PassReport"]
+
+
+class PassReport(NamedTuple):
+    """What a pass came to."""
+
+    num_jobs: int  # that wait
+    num_released: int
+    num_promised: int
+    seconds: float  # of processor time
+
+
+class BatchWorld(Protocol):
+    """A cluster, as the desk sees it."""
+
+    @property
+    def books(self) -> BookStore:
+        """Where the books of accounts are."""
+
+    def now(self) -> float:
+        """The time in seconds; never less than before."""
+
+    def write_record(self, job: BatchJob) -> None:
+        """Write down where the job is: its standing, its ledger, its dates."""
+
+    def records(self) -> Iterable[JobRecord]:
+        """All that is written down of jobs, by this desk or by one before it."""
+
+    def lines(self, account: str) -> Iterable[ChargeLine] | None:
+        """The ledger's lines of an account; None: none are kept."""
+
+    def carry_out(self, actions: Sequence[Action]) -> None:
+        """Make it so."""
+
+    def passed(self, report: PassReport) -> None:
+        """A pass is over. For those who measure."""

@@ -1,0 +1,10 @@
+"""What the desk looks after besides releasing jobs: one duty, one module.
+
+`Duty` (`duty`) says what each of them does, `duties_of` (`roster`) which there are and in which order they are asked.
+"""
+
+from fairway.batch.duties.accounting import Accounting
+from fairway.batch.duties.duty import Duty, DutyDesk
+from fairway.batch.duties.roster import duties_of
+
+__all__ = ["Accounting", "Duty", "DutyDesk", "duties_of"]

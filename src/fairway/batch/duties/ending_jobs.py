@@ -1,0 +1,159 @@
+"""Jobs that end: what was decided about one is written down first, then done, until nothing of it is left to do.
+
+In: a decision (`order_end`) of whoever decides: limits, failure rules, windows, preemption, orders. Out: pods deleted,
+controllers of kind Job that fail, bare pods made anew. From what is written down alone, so whoever takes over goes on
+with it. What becomes of the job when its pods are gone, the book knows: it is over, or it waits again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from fairway.batch.accounts.charges import RefundCause, refund_last_run
+from fairway.batch.actions import Action, CreatePod
+from fairway.batch.duties.duty import DutyDesk
+from fairway.batch.duties.lost_nodes import LostNodes
+from fairway.batch.endings import back_off_limit_note, ending_actions
+from fairway.batch.job import BatchJob, FailureDecision
+from fairway.batch.limits import deadline_actions, owning_job, stop_actions
+from fairway.batch.reasons import JobStanding, JobState
+from fairway.cluster import Event
+from fairway.model import Job as JobController
+from fairway.model import Pod
+from fairway.model.pod import PodStatus
+
+__all__ = ["EndingJobs", "order_end"]
+
+
+def order_end(desk: DutyDesk, job: BatchJob, decision: FailureDecision) -> None:
+    """Write down what was decided about a job, in one write that counts it; its pods end in the same pass.
+
+    A job that is told to end already goes on with that.
+    """
+    if job.is_ending or job.has_ended:
+        return
+    ledger = job.ledger
+    ledger.num_restarts += decision.counts_restart
+    ledger.num_requeues += decision.counts_requeue
+    if decision.back_off_until > -math.inf:
+        ledger.back_off_until, ledger.back_off_why = decision.back_off_until, decision.why
+    if decision.refund and job.is_counting:
+        ledger.intervals = refund_last_run(ledger.intervals, RefundCause(decision.refund))
+    ending = decision
+    if not decision.pods:
+        # Who only waits may go on waiting, if the job comes again.
+        uids = (uid for uid, pod in job.members.items() if pod.spec.node_name or decision.outcome is not None)
+        ending = replace(decision, pods=tuple(uids))
+    if job.wishes.recreates and decision.outcome is None and decision.do != "Shrink":
+        ledger.pods = tuple(_anew(pod) for pod in _to_make(job, ending))
+    ledger.ending = ending
+    desk.book.note_decision(job)
+    if decision.ends_job:
+        desk.stand(job, JobStanding(JobState.ENDING, decision.outcome, {}, decision.why))
+    else:
+        desk.world.write_record(job)
+    desk.is_due = True
+
+
+class EndingJobs:
+    """Carries out what was decided."""
+
+    def __init__(self, desk: DutyDesk, lost: LostNodes) -> None:
+        self._desk = desk
+        self._lost = lost
+        self._told: set[str] = set()  # jobs whose owner heard of the Job's backoffLimit
+
+    def observe(self, event: Event, job: BatchJob | None) -> None:
+        """The book knows whom it is about."""
+
+    def next_time(self, now: float) -> float:
+        """Every event of their pods leads to a pass."""
+        return math.inf
+
+    def look(self, now: float) -> Sequence[Action]:
+        """All that is left to do to pods about which something was decided."""
+        actions: list[Action] = []
+        for job in list(self._desk.book.decided.values()):
+            if job.ledger.ending is not None:
+                actions += self._go_on(job, job.ledger.ending, now)
+            if job.ledger.ending is None and not job.has_ended:
+                names = {pod.metadata.name for pod in job.members.values()}
+                actions += [CreatePod(pod) for pod in job.ledger.pods if pod.metadata.name not in names]
+            if job.has_ended or (job.ledger.ending is None and not job.ledger.pods):
+                self._desk.book.decided.pop(job.key, None)
+                self._told.discard(job.key)
+        return actions
+
+    def _go_on(self, job: BatchJob, ending: FailureDecision, now: float) -> list[Action]:
+        """What is left to do to its pods; if that is nothing, the job is over or waits again."""
+        desk, before, actions = self._desk, job.standing, list[Action]()
+        for uid in ending.pods:
+            pod = job.members.get(uid)
+            if pod is not None and pod.is_terminating and pod.spec.node_name in self._lost.by_name:
+                desk.machine.vacate(uid)  # nobody waits for a node that is lost to say that it has ended
+                desk.book.drop(job, pod, now)
+        if job.ledger.ending is not None:
+            actions = self._ending(job, ending, now)
+            desk.book.settle(job, now)
+        if job.standing is not before:
+            desk.settle(job)
+            desk.world.write_record(job)
+            desk.is_due = True
+        return actions
+
+    def _ending(self, job: BatchJob, ending: FailureDecision, now: float) -> list[Action]:
+        desk = self._desk
+        members = [pod for uid, pod in job.members.items() if uid in ending.pods]
+        makers = {uid: owning_job(each, desk.epoch) for uid, each in self._makers(job).items()}
+        if ending.outcome is not None:  # whoever makes its pods anew has to end, too
+            queue = desk.settings.queues.get(job.queue)
+            grace = math.inf if queue is None else float(queue.limits.kill_grace)
+            actions = stop_actions(members, makers, grace, ending.why, now, ending.outcome)
+            if not members and job.ledger.owner in makers:
+                actions += deadline_actions(makers[job.ledger.owner], now)
+            return actions
+        actions = ending_actions(job, ending, members, self._lost.by_name)
+        if actions and makers and job.key not in self._told:
+            self._told.add(job.key)
+            ignores = all(_ignores_disruptions(each) for each in self._makers(job).values())
+            if (note := back_off_limit_note(job, ending, ignores)) is not None:
+                actions.append(note)
+        return actions
+
+    def _makers(self, job: BatchJob) -> Mapping[str, JobController]:
+        """The Jobs that its pods belong to."""
+        owners = {owner.uid for pod in job.members.values() if (owner := pod.metadata.controller) is not None}
+        makers = self._desk.book.makers
+        return {uid: makers[uid] for uid in sorted({*owners, job.ledger.owner}) if uid in makers}
+
+
+def _to_make(job: BatchJob, ending: FailureDecision) -> list[Pod]:
+    """Bare pods that end by a decision, or failed before it and are missed since."""
+    going = [job.members[uid] for uid in ending.pods if uid in job.members]
+    return [pod for pod in (*job.failed.values(), *going) if pod.metadata.controller is None]
+
+
+def _anew(pod: Pod) -> Pod:
+    """The pod as it comes again: without a node, a status or a past."""
+    meta = msgspec.structs.replace(
+        pod.metadata,
+        uid="",
+        creation_timestamp=None,
+        deletion_timestamp=None,
+        deletion_grace_period_seconds=None,
+        resource_version="",
+    )
+    spec = msgspec.structs.replace(pod.spec, node_name="")
+    return msgspec.structs.replace(pod, metadata=meta, spec=spec, status=PodStatus())
+
+
+def _ignores_disruptions(controller: JobController) -> bool:
+    policy = controller.spec.pod_failure_policy
+    return policy is not None and any(
+        rule.action == "Ignore" and any(each.type == "DisruptionTarget" for each in rule.on_pod_conditions)
+        for rule in policy.rules
+    )

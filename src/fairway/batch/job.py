@@ -1,0 +1,234 @@
+"""A job as the desk knows it: what it asks for, what was granted, where it is in its life.
+
+In: pods (or one), read by `wishes`. Out: a `Job`, which the desk keeps from the first pod to the settled end, and every
+rule of this room reads: order, plan, limits, failures, charges. Times are seconds of the world's clock. A restart makes
+the same jobs again from pods and from what was written of each (`JobLedger`): nothing here is known from memory alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from fairway.batch.reasons import JobOutcome, JobStanding, JobState
+from fairway.batch.usage import UsageInterval
+from fairway.model import Pod
+from fairway.model.group import After, GroupKey
+from fairway.plan import WaitingJob
+
+__all__ = [
+    "BatchJob",
+    "BilledJob",
+    "FailureDecision",
+    "JobLedger",
+    "JobRecord",
+    "JobWishes",
+    "RunInterval",
+    "Verdict",
+]
+
+UNJUDGED: Final = JobStanding(JobState.QUEUED)
+
+Verdict = Literal["Ignore", "RestartPod", "RestartJob", "FailJob", "CompleteJob", "Requeue", "Shrink"]
+
+
+@dataclass(frozen=True, slots=True)
+class JobWishes:
+    """What a job says of itself; times of `begin` and `start_by` are those of the world's clock."""
+
+    queue: str
+    user: str
+    account: str = ""  # "": as the queue says
+    limit: float | None = None  # seconds; None: the queue's default; infinite: it said none, and the queue has none
+    expected: float | None = None  # what its user thinks it takes
+    begin: float = -math.inf
+    start_by: float = math.inf
+    is_held: bool = False
+    nice: int = 0
+    requeues: bool = True
+    recreates: bool = False
+    on_failure: str = ""
+    on_node_loss: str = ""
+    is_exclusive: bool = False
+    after: tuple[After, ...] = ()
+    problem: str = ""  # what can not be meant, with the field; "": nothing
+
+
+@dataclass(frozen=True, slots=True)
+class RunInterval:
+    """A stretch in which at least as many members ran as it takes: what it used, and where."""
+
+    start: float
+    end: float  # infinite: it still runs
+    rate: float  # billed units a second
+    nodes: tuple[str, ...] = ()
+    refund: str = ""  # why it is not charged; "": it is
+    is_uncertain: bool = False  # its end is not known for sure, and taken in the user's favour
+
+    def usage(self) -> UsageInterval:
+        """As `usage` weighs it."""
+        return UsageInterval(self.start, self.end, self.rate)
+
+
+@dataclass(frozen=True, slots=True)
+class FailureDecision:
+    """What to do with a job; written down before it is done, so that whoever takes over goes on with it."""
+
+    do: Verdict
+    why: str
+    pods: tuple[str, ...] = ()  # uids: of RestartPod and Shrink; otherwise all
+    counts_restart: bool = False  # one more of the queue's `retries`
+    counts_requeue: bool = False
+    outcome: JobOutcome | None = None  # of FailJob and CompleteJob
+    back_off_until: float = -math.inf
+    is_excused: bool = False  # its last interval is given back
+    refund: str = ""  # to what that was lost
+
+    @property
+    def ends_job(self) -> bool:
+        """Does the whole job end, for good or to come again?"""
+        return self.do not in ("Ignore", "RestartPod", "Shrink")
+
+
+@dataclass(frozen=True, slots=True)
+class BilledJob:
+    """Whose job it is, and what it has to say in the books. Fixed when it first starts."""
+
+    uid: str  # of its record: one that was deleted and made anew is another, with lines of its own
+    key: str  # namespace/name
+    account: str
+    user: str
+    queue: str = ""
+    amounts: Mapping[str, int] = field(default_factory=dict)  # milli-CPU, bytes, counts
+
+
+@dataclass(slots=True)
+class JobLedger:
+    """What is written down of a job, and survives a restart: one record, one write."""
+
+    submitted: float
+    granted_limit: float | None = None  # None: nothing was granted beyond what it asks for
+    intervals: tuple[RunInterval, ...] = ()
+    num_requeues: int = 0
+    num_restarts: int = 0
+    back_off_until: float = -math.inf
+    back_off_why: str = ""
+    ending: FailureDecision | None = None  # what was decided about its pods, until that is done
+    released: float | None = None  # when it was last let go; None: it waits
+    warned_for: float | None = None  # the deadline that its owner was warned of
+    is_wait_told: bool = False  # was its owner told that it waits for a job that nobody knows?
+    owner: str = ""  # uid of the controller that makes its pods
+    owner_kind: str = ""
+    pods: tuple[Pod, ...] = ()  # that we have to make anew, as they were
+    is_final: bool = False
+    is_settled: bool = False
+    hold: str = ""  # who holds it back, by order; "": nobody
+    nice: int = 0
+    queue: str = ""  # where it was moved to; "": where it says itself
+    billed: BilledJob | None = None  # who pays; None: it never started
+    eligible_since: float | None = None  # since when nothing but its turn keeps it; None: something does
+    ended: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """A job as it is written down: what a restart finds of it."""
+
+    key: str
+    uid: str
+    standing: JobStanding
+    ledger: JobLedger  # its own: nobody changes it
+    min_count: int = 1
+    size: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class BatchJob:
+    """One job of a queue."""
+
+    key: str  # namespace/name of its group, else of its pod
+    uid: str  # of its group's first member, else of its pod: what makes it another job than a later one of that name
+    group: GroupKey | None  # None: a lone pod
+    wishes: JobWishes
+    ledger: JobLedger
+    min_count: int = 1
+    size: int | None = None
+    index: str | None = None  # of its pod, if its controller numbers them
+    number: int = 0  # jobs are numbered as they come
+    members: dict[str, Pod] = field(default_factory=dict)  # by uid: those that live, with a node or without
+    running: set[str] = field(default_factory=set)  # uids of those that run
+    has_failed: bool = False  # has any member?
+    num_done: int = 0  # members that ended well, since it last started
+    failed: dict[str, Pod] = field(default_factory=dict)  # by name: members that failed and nobody made anew yet
+    has_no_maker: bool = False  # its controller is gone or done: nobody makes its pods anew
+    started: float | None = None  # since when it runs, this time
+    priority_class: int = 0  # the value of its pods' PriorityClass
+    standing: JobStanding = UNJUDGED
+    priority: int = 0
+    plan: WaitingJob | None = None  # as the plan sees it; None: has to be made anew
+    judged: WaitingJob | None = None  # the plan that was last asked whether it can be carried out at all
+    refusal: JobStanding | None = None  # why it can not; None: it can
+    is_released: bool = False  # its pods may enter the active queue
+    is_clear: bool = False  # nothing but room and its turn keeps it, and nothing will until the job itself changes
+    num_ahead: int = -1  # how many of its queue were before it in the last pass
+    num_vain: int = 0  # attempts in vain since it was last placed or changed
+    is_vain: bool = False  # plugins refused it, and nothing has happened since that may help
+
+    @property
+    def state(self) -> JobState:
+        """Where it is in its life."""
+        return self.standing.state
+
+    @property
+    def queue(self) -> str:
+        """The queue it is in, by order or by its own wish."""
+        return self.ledger.queue or self.wishes.queue
+
+    @property
+    def has_ended(self) -> bool:
+        """Is it over for good?"""
+        return self.standing.state is JobState.FINISHED
+
+    @property
+    def is_counting(self) -> bool:
+        """Does its time run?"""
+        return bool(self.ledger.intervals) and self.ledger.intervals[-1].end == math.inf
+
+    @property
+    def is_ending(self) -> bool:
+        """Was it decided that all of it ends?"""
+        return self.ledger.ending is not None and self.ledger.ending.ends_job
+
+    @property
+    def goes_on(self) -> bool:
+        """Does any member have a node that it need not leave?"""
+        return any(pod.spec.node_name and not pod.is_terminating for pod in self.members.values())
+
+    @property
+    def comes_again(self) -> bool:
+        """Does anybody make its pods anew?"""
+        return self.wishes.recreates or (bool(self.ledger.owner) and not self.has_no_maker)
+
+    @property
+    def waiting(self) -> list[Pod]:
+        """Members without a node."""
+        return [pod for pod in self.members.values() if not pod.spec.node_name]
+
+    @property
+    def eligible_since(self) -> float | None:
+        """Since when nothing but its turn keeps it; None: something does."""
+        return self.ledger.eligible_since
+
+    @eligible_since.setter
+    def eligible_since(self, time: float | None) -> None:
+        self.ledger.eligible_since = time
+
+    def record(self) -> JobRecord:
+        """As it is to be written down now."""
+        return JobRecord(self.key, self.uid, self.standing, replace(self.ledger), self.min_count, self.size)
+
+    def consumed(self, now: float) -> float:
+        """Seconds in which at least as many ran as it takes."""
+        return math.fsum(max(min(each.end, now) - each.start, 0.0) for each in self.ledger.intervals)

@@ -1,0 +1,336 @@
+"""The book of jobs: which pods are a job of a queue, and where each job is in its life.
+
+In: pods as they come, change and go, and the objects they belong to. Out: a `Job` for each that names a queue, with its
+members, and whether they wait, run or are over. Nothing is decided here; the desk does that. A pod outside of queues
+costs one look at its labels and annotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from fairway.batch.accounts.charges import close_interval, open_interval
+from fairway.batch.job import BatchJob, JobLedger
+from fairway.batch.limits import owning_job
+from fairway.batch.reasons import JobOutcome, JobStanding, JobState
+from fairway.batch.wishes import KUEUE_QUEUE, QUEUE, read_wishes
+from fairway.cluster import Cluster
+from fairway.model import Job as JobController
+from fairway.model import Pod
+from fairway.model.group import After, GroupKey, GroupSpec
+from fairway.model.meta import OwnerReference
+from fairway.model.owned import COMPLETION_INDEX
+
+__all__ = ["EndedJob", "JobBook"]
+
+
+class EndedJob(NamedTuple):
+    """What others may want to know of a job that is over."""
+
+    started: float | None
+    ended: float
+    outcome: JobOutcome
+
+
+def _nothing(job: BatchJob) -> float:
+    """Nobody keeps accounts."""
+    return 0.0
+
+
+class JobBook:
+    """All jobs that are not over, and how the others ended."""
+
+    def __init__(self, cluster: Cluster, aliases: Mapping[str, str], start: float = 0.0) -> None:
+        """`aliases`: queues by the names that Kueue's users know them by; `start`: see `wishes`."""
+        self._cluster = cluster
+        self._aliases = aliases
+        self._start = start
+        self._number = 0
+        self.bill: Callable[[BatchJob], float] = _nothing  # notes who pays for a job that starts, and says its rate
+        self.jobs: dict[str, BatchJob] = {}  # by key
+        self.ended: dict[str, EndedJob] = {}  # by key: the latest of that name
+        self.awaited: set[str] = set()  # keys of jobs that others come after
+        self._of: dict[str, BatchJob] = {}  # by member's uid
+        self._controllers: dict[tuple[str, str, str], Any] = {}  # namespace, kind, name
+        self.makers: dict[str, JobController] = {}  # by uid: Jobs that are not done
+        self.decided: dict[str, BatchJob] = {}  # by key: jobs about whose pods something was decided
+        self.dismissed: set[str] = set()  # uids of pods that end because of that
+        self._made_by: dict[str, dict[str, BatchJob]] = {}  # by controller's uid, then key: jobs whose pods it makes
+        self._timed_out: dict[str, list[JobLedger]] = {}  # by controller's uid: of jobs of which it makes pods anew
+
+    def __iter__(self) -> Iterator[BatchJob]:
+        return iter(self.jobs.values())
+
+    def of(self, uid: str) -> BatchJob | None:
+        """The job of a pod."""
+        return self._of.get(uid)
+
+    def find(self, key: str) -> BatchJob | None:
+        """The job of that name."""
+        return self.jobs.get(key)
+
+    # -- pods --------------------------------------------------------------------------------------------------------
+
+    def observe(self, pod: Pod, gone: bool, now: float) -> BatchJob | None:
+        """A pod came, changed or went; returns its job, if it has one."""
+        uid = pod.metadata.uid
+        job = self._of.get(uid)
+        if job is None:
+            if gone or pod.is_finished or pod.is_terminating:
+                return None
+            queue = self._queue_of(pod)
+            if queue is None:
+                return None
+            job = self._job_of(pod, queue, now)
+            self._of[uid] = job
+        if gone or pod.is_finished:
+            self.drop(job, pod, now)
+            return job
+        before = job.members.get(uid)
+        job.members[uid] = pod
+        if before is None and (job.failed or job.ledger.pods):
+            name = pod.metadata.name
+            job.failed.pop(name, None)
+            job.ledger.pods = tuple(each for each in job.ledger.pods if each.metadata.name != name)
+        if before is None or (not pod.spec.node_name and before is not pod):
+            self.reread(job, now)
+        if pod.status.phase == "Running" and uid not in job.running:
+            job.running.add(uid)
+            self._count_running(job, now)
+        return job
+
+    def _count_running(self, job: BatchJob, now: float) -> None:
+        """Its time counts while as many run as it takes; who is done is not missing."""
+        if not job.running or len(job.running) + job.num_done < job.min_count:
+            job.ledger.intervals = close_interval(job.ledger.intervals, now)
+            return
+        if not job.is_counting:
+            nodes = tuple(sorted({each.spec.node_name for each in job.members.values() if each.spec.node_name}))
+            job.ledger.intervals = open_interval(job.ledger.intervals, now, self.bill(job), nodes)
+        if job.started is None:
+            job.started = now
+            job.standing = JobStanding(JobState.RUNNING)
+
+    def drop(self, job: BatchJob, pod: Pod, now: float) -> None:
+        """A member is over or gone, or nobody waits any more for its node to say so."""
+        uid = pod.metadata.uid
+        self._of.pop(uid, None)
+        job.members.pop(uid, None)
+        job.running.discard(uid)
+        job.plan = None
+        job.is_clear = False
+        if pod.is_finished and pod.status.phase == "Failed":
+            job.has_failed = True
+            job.failed[pod.metadata.name] = pod
+        job.num_done += pod.is_finished and pod.status.phase == "Succeeded"
+        if job.started is not None:
+            self._count_running(job, now)
+        self.settle(job, now, not pod.is_finished)
+
+    def settle(self, job: BatchJob, now: float, is_deleted: bool = False) -> None:
+        """Is the job over, or does it wait again? It is neither as long as somebody has a node."""
+        ending = job.ledger.ending
+        if ending is not None and not job.members.keys().isdisjoint(ending.pods):
+            return
+        if ending is not None and not ending.ends_job:
+            job.ledger.ending = ending = None
+        if ending is not None and ending.outcome is not None:
+            if not self._makes_more(job.ledger.owner, now):
+                self._end(job, ending.outcome, now)
+        elif ending is not None or self._comes_again(job, is_deleted):
+            self._wait_again(job)
+        elif not job.members:
+            outcome = JobOutcome.FAILED if job.has_failed else JobOutcome.SUCCEEDED
+            self._end(job, JobOutcome.CANCELLED if is_deleted else outcome, now)
+
+    def _makes_more(self, owner: str, now: float) -> bool:
+        """Does the controller make more pods of a job that shall be over? A Job does until its deadline."""
+        maker = self.makers.get(owner)
+        if maker is None:
+            return False
+        job = owning_job(maker, self._start)
+        return job.active_deadline is None or now < job.started + job.active_deadline
+
+    def _comes_again(self, job: BatchJob, is_deleted: bool) -> bool:
+        """Has everybody left who had a node, and does somebody come in their place, or is there already?"""
+        if job.members:
+            return job.started is not None and not any(pod.spec.node_name for pod in job.members.values())
+        if job.ledger.owner:
+            # A Job says when it is done; of others nobody knows whether they make another one.
+            return job.ledger.owner_kind == "Job" and not job.has_no_maker and (job.has_failed or is_deleted)
+        return job.wishes.recreates and job.has_failed and not is_deleted
+
+    def _wait_again(self, job: BatchJob) -> None:
+        """It goes back to where it came from: its time, its counts and its place in the queue are kept."""
+        job.ledger.ending = job.ledger.released = None
+        job.started, job.is_released = None, False
+        job.has_failed = False
+        job.plan = None
+        job.is_clear = job.is_vain = False
+        job.eligible_since = None
+        job.standing = JobStanding(JobState.QUEUED)
+
+    def _end(self, job: BatchJob, outcome: JobOutcome, now: float) -> None:
+        """It is over; pods that came meanwhile are another job's."""
+        job.standing = JobStanding(JobState.FINISHED, outcome, words=job.ledger.ending.why if job.ledger.ending else "")
+        job.ledger.ending, job.ledger.pods = None, ()
+        job.ledger.intervals = close_interval(job.ledger.intervals, now)
+        job.ledger.ended = now
+        job.ledger.is_final = True
+        job.ledger.is_settled = job.ledger.billed is None  # who never ran owes nothing
+        self.ended[job.key] = EndedJob(job.started, now, outcome)
+        del self.jobs[job.key]
+        if (made := self._made_by.get(job.ledger.owner)) is not None:
+            made.pop(job.key, None)
+            if not made:
+                del self._made_by[job.ledger.owner]
+        for pod in list(job.members.values()):
+            del self._of[pod.metadata.uid]
+            self.observe(pod, False, now)
+        job.members = {}
+
+    # -- who is a job ------------------------------------------------------------------------------------------------
+
+    def _queue_of(self, pod: Pod) -> str | None:
+        for said in self._sources(pod):
+            if (named := said.get(QUEUE)) is not None:
+                return named
+            if (alias := said.get(KUEUE_QUEUE)) is not None and alias in self._aliases:
+                return self._aliases[alias]
+        return None
+
+    def _sources(self, pod: Pod) -> Iterator[Mapping[str, str]]:
+        """What a job's objects say: its group's, its controller's, its pod's."""
+        groups = self._cluster.groups
+        membership = groups.membership(pod) if groups.reading is not None else None
+        holder = groups.object_of(membership.key) if membership is not None else None
+        if holder is not None:
+            yield holder.metadata.annotations
+            yield holder.metadata.labels
+        owner = pod.metadata.controller
+        if owner is not None and self._controllers:
+            made_by = self._controllers.get((pod.metadata.namespace, owner.kind, owner.name))
+            if made_by is not None:
+                yield made_by.metadata.annotations
+                yield made_by.metadata.labels
+        yield pod.metadata.annotations
+        yield pod.metadata.labels
+
+    def _job_of(self, pod: Pod, queue: str, now: float) -> BatchJob:
+        groups = self._cluster.groups
+        membership = groups.membership(pod) if groups.reading is not None else None
+        group: GroupKey | None = None if membership is None else membership.key
+        key = pod.key if group is None else str(group)
+        owner = pod.metadata.controller
+        known = self.jobs.get(key) or (self._heir(pod, owner.uid) if group is None and owner is not None else None)
+        if known is not None:
+            return known
+        self._number += 1
+        wishes = read_wishes(list(self._sources(pod)), pod, queue, now, self._start)
+        ledger = self._new_ledger(owner, now)
+        index = pod.metadata.annotations.get(COMPLETION_INDEX)
+        job = BatchJob(key, pod.metadata.uid, group, wishes, ledger, number=self._number, index=index)
+        self.jobs[key] = job
+        if ledger.owner:
+            self._made_by.setdefault(ledger.owner, {})[key] = job
+        return job
+
+    def _heir(self, pod: Pod, owner: str) -> BatchJob | None:
+        """The job of its controller that lost its pod: the new one is in its place."""
+        index = pod.metadata.annotations.get(COMPLETION_INDEX)
+        for job in self._made_by.get(owner, {}).values():
+            leaves = all(member.is_terminating for member in job.members.values())
+            is_over = job.ledger.ending is not None and job.ledger.ending.outcome is not None
+            if job.group is None and leaves and job.index == index and not is_over:
+                return job
+        return None
+
+    def _new_ledger(self, owner: OwnerReference | None, now: float) -> JobLedger:
+        """That of a new job; what a controller makes anew of one that ran out of time goes on with its time."""
+        if owner is None:
+            return JobLedger(now)
+        timed_out = self._timed_out.get(owner.uid)
+        if not timed_out:
+            return JobLedger(now, owner=owner.uid, owner_kind=owner.kind)
+        former = timed_out.pop(0)
+        intervals = close_interval(former.intervals, now)
+        return JobLedger(former.submitted, intervals=intervals, owner=owner.uid, owner_kind=owner.kind)
+
+    def leave_no_time(self, job: BatchJob) -> None:
+        """Its time is over: what its controller makes anew is no other job."""
+        if job.ledger.owner:
+            self._timed_out.setdefault(job.ledger.owner, []).append(job.ledger)
+
+    def reread(self, job: BatchJob, now: float) -> None:
+        """Members, or what is said of it, are others than before."""
+        pod = next(iter(job.members.values()))
+        queue = self._queue_of(pod) or job.wishes.queue
+        if len(job.members) > 1 or job.plan is not None:
+            job.wishes = read_wishes(list(self._sources(pod)), pod, queue, job.ledger.submitted, self._start)
+        job.priority_class = max(each.priority for each in job.members.values())
+        job.plan = None
+        job.is_clear = job.is_vain = False
+        job.num_vain = 0
+
+    def learn_group(self, job: BatchJob) -> str:
+        """How many members start together; why that is not known, if it is not."""
+        if job.group is None:
+            return ""
+        groups = self._cluster.groups
+        book = groups.find(job.group)
+        spec = None if book is None else groups.spec_of(book)
+        if book is None or spec is None:
+            return f"no object for {job.key}"
+        if not isinstance(spec, GroupSpec):
+            return spec.message
+        job.min_count, job.size = max(spec.min_count, 1), spec.size
+        return ""
+
+    def after_of(self, job: BatchJob) -> tuple[After, ...]:
+        """The jobs that come before it, and how far they have to have got."""
+        if job.group is None:
+            return job.wishes.after
+        book = self._cluster.groups.find(job.group)
+        spec = None if book is None else self._cluster.groups.spec_of(book)
+        return spec.after if isinstance(spec, GroupSpec) else ()
+
+    def observe_maker(self, item: Any, gone: bool, now: float) -> list[BatchJob]:
+        """A controller changed or went; returns the jobs that are over with it, as nobody makes their pods anew."""
+        uid = item.metadata.uid
+        finish = item.finish if isinstance(item, JobController) else None
+        if isinstance(item, JobController) and not gone and finish is None:
+            self.makers[uid] = item
+            return []
+        self.makers.pop(uid, None)
+        if uid not in self._made_by or not (gone or finish is not None):
+            return []
+        self._timed_out.pop(uid, None)
+        jobs = list(self._made_by[uid].values())
+        for job in jobs:
+            job.has_no_maker = True
+        over = [job for job in jobs if not job.members]
+        ended_well = finish is not None and finish.type == "Complete"
+        outcome = JobOutcome.SUCCEEDED if ended_well else JobOutcome.CANCELLED if gone else JobOutcome.FAILED
+        for job in over:
+            ending = job.ledger.ending
+            self._end(job, outcome if ending is None or ending.outcome is None else ending.outcome, now)
+        return over
+
+    def note_decision(self, job: BatchJob) -> None:
+        """Something was decided about its pods."""
+        self.decided[job.key] = job
+        if job.ledger.ending is not None:
+            self.dismissed.update(uid for uid in job.ledger.ending.pods if uid in job.members)
+
+    # -- objects -----------------------------------------------------------------------------------------------------
+
+    def observe_object(self, item: Any, gone: bool) -> None:
+        """A controller or group came, changed or went, which may name a queue."""
+        meta = item.metadata
+        key = (meta.namespace, item.kind, meta.name)
+        names_queue = any(name in said for said in (meta.annotations, meta.labels) for name in (QUEUE, KUEUE_QUEUE))
+        if gone or not names_queue:
+            self._controllers.pop(key, None)
+        else:
+            self._controllers[key] = item

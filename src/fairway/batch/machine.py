@@ -1,0 +1,204 @@
+"""The machine as the plan sees it: rows of the cluster in a calendar, kept in step with who is on them.
+
+In: the cluster's tables (rows, amounts, who may not be used), occupants with the time they leave at the latest. Out: a
+`Calendar`, in which jobs find slots and promises are kept. Rows and columns are those of the cluster's node table. A
+node that comes or has other amounts makes a new calendar, in which occupants, closings and promises are what they were;
+one that goes, or may not be used, is closed. Called by the desk.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.cluster import Cluster, PodClass
+from fairway.model import Node
+from fairway.plan import BookingMode, Calendar, SmallestRest, member_need
+
+__all__ = ["Machine", "Occupant", "is_usable", "occupant_key"]
+
+
+class Occupant(NamedTuple):
+    """Somebody on a row."""
+
+    row: int
+    amounts: NDArray[np.int64]  # (num_columns,), with access
+    end: float  # when it leaves at the latest
+
+
+class RowsClosed(NamedTuple):
+    """A time in which nobody may be on some rows."""
+
+    rows: NDArray[np.intp]  # (num_closed,)
+    start: float
+    end: float
+
+
+class Machine:
+    """The calendar of one cluster."""
+
+    def __init__(self, cluster: Cluster, now: float, mode: BookingMode, horizon: float) -> None:
+        self._cluster = cluster
+        self._mode = mode
+        self._horizon = horizon
+        self._occupants: dict[str, Occupant] = {}  # by uid
+        self._ends: list[tuple[float, str]] = []  # a heap: when who leaves, those who have left already among them
+        self._closings: dict[str, RowsClosed] = {}
+        self._unusable: set[int] = set()  # rows
+        self._journal_end = -1
+        self._shape = (-1, -1)
+        self._capacity = np.empty((0, 0), np.int64)  # (num_rows, num_resources)
+        self._names: list[str] = []
+        self.num_changes = 0  # of nodes; what is known of classes ends with each
+        self.calendar = self._new_calendar(now)
+
+    @property
+    def num_usable(self) -> int:
+        """How many nodes may be used now."""
+        return self._cluster.nodes.num_alive - len(self._unusable)
+
+    @property
+    def unusable_rows(self) -> NDArray[np.intp]:
+        """Rows of nodes that are there and may not be used: down, not ready, cordoned."""
+        return np.array(sorted(self._unusable), np.intp)
+
+    @property
+    def unusable_keys(self) -> list[str]:
+        """The calendar's keys of what is closed because of that."""
+        return [f"row {row}" for row in sorted(self._unusable)]
+
+    def refresh(self, now: float) -> None:
+        """See what has become of nodes, and that time has passed."""
+        nodes = self._cluster.nodes
+        journal = self._cluster.node_journal
+        if journal.end != self._journal_end:
+            self._journal_end = journal.end
+            self.num_changes += 1
+            shape = (nodes.num_rows, len(nodes.resources))
+            if (
+                shape != self._shape
+                or self._names != nodes.names[: nodes.num_rows]
+                or not np.array_equal(self._capacity, nodes.allocatable[: shape[0], : shape[1]])
+            ):
+                self._rebuild(now)
+            self._look_at_rows(now)
+        if now > self.calendar.now:
+            self.calendar.advance(now)
+
+    def _look_at_rows(self, now: float) -> None:
+        objects = self._cluster.nodes.objects
+        for row, node in enumerate(objects[: self._cluster.nodes.num_rows]):
+            if node is not None and is_usable(node):
+                if row in self._unusable:
+                    self._unusable.discard(row)
+                    self.open(f"row {row}")
+            elif row not in self._unusable:
+                self._unusable.add(row)
+                self.close(f"row {row}", np.array([row], np.intp), now, math.inf)
+
+    def _rebuild(self, now: float) -> None:
+        before, names = self.calendar, self._names
+        self.calendar = self._new_calendar(now)
+        for uid, (row, amounts, end) in list(self._occupants.items()):
+            grown = member_need(np.zeros(self._shape[1], np.int64))
+            grown[: len(amounts) - 1], grown[-1] = amounts[:-1], amounts[-1]
+            self._occupants[uid] = Occupant(row, grown, end)
+            self.calendar.occupy(occupant_key(uid), np.array([row], np.intp), grown, end)
+        for key, closing in self._closings.items():
+            self.calendar.close(key, *closing)
+        is_wider = before.timeline.free.shape[0] != self.calendar.timeline.free.shape[0]
+        self.calendar.allowances, self.calendar.borrowers = before.allowances, before.borrowers
+        for key in before.promises:
+            self.calendar.allowances.give(key)
+        for promise in before.promises.values():
+            rows = [int(row) for placement in promise.slot.placements for row in placement.rows]
+            if not is_wider and all(row < len(names) and names[row] == self._names[row] for row in rows):
+                self.calendar.book(*promise)
+
+    def _new_calendar(self, now: float) -> Calendar:
+        nodes = self._cluster.nodes
+        self._shape = (nodes.num_rows, len(nodes.resources))
+        self._capacity = nodes.allocatable[: self._shape[0], : self._shape[1]].copy()
+        self._names = list(nodes.names[: nodes.num_rows])
+        largest = self._capacity.max(axis=0, initial=1).astype(np.float64)
+        scale = np.append(1.0 / np.maximum(largest, 1.0), 0.0)
+        choice = SmallestRest(scale, nodes.name_ranks().astype(np.intp))
+        return Calendar(self._capacity, now, choice, self._mode, self._horizon)
+
+    # -- who is there ------------------------------------------------------------------------------------------------
+
+    def need(self, pod_class: PodClass, is_exclusive: bool = False) -> NDArray[np.int64]:
+        """What a pod of the class takes, (num_columns,); None of what no node has."""
+        amounts = np.zeros(self._shape[1], np.int64)
+        amounts[pod_class.columns] = pod_class.amounts
+        return member_need(amounts, exclusive=is_exclusive)
+
+    def occupy(self, uid: str, row: int, amounts: NDArray[np.int64], end: float) -> None:
+        """Somebody is there until then; who was there already may leave at another time now."""
+        known = self._occupants.get(uid)
+        if known is not None:
+            if known.row == row and known.end == end:
+                return
+            self.calendar.remove(occupant_key(uid))
+        self._occupants[uid] = Occupant(row, amounts, end)
+        heapq.heappush(self._ends, (end, uid))
+        self.calendar.occupy(occupant_key(uid), np.array([row], np.intp), amounts, end)
+
+    def inherit(self, key: str, uid: str, row: int, amounts: NDArray[np.int64], end: float) -> bool:
+        """Somebody is where that was booked for it, as long; False: it was not booked so, and nothing has changed."""
+        if uid in self._occupants or not self.calendar.rename(key, occupant_key(uid), row, amounts, end):
+            return False
+        self._occupants[uid] = Occupant(row, amounts, end)
+        heapq.heappush(self._ends, (end, uid))
+        return True
+
+    def vacate(self, uid: str) -> None:
+        """It is gone."""
+        if self._occupants.pop(uid, None) is not None:
+            self.calendar.remove(occupant_key(uid))
+
+    def occupant(self, uid: str) -> Occupant | None:
+        """Where somebody is, and until when."""
+        return self._occupants.get(uid)
+
+    @property
+    def first_end(self) -> float:
+        """When the next one leaves, as far as is planned."""
+        ends = self._ends
+        while ends and ((known := self._occupants.get(ends[0][1])) is None or known.end != ends[0][0]):
+            heapq.heappop(ends)
+        return ends[0][0] if ends else math.inf
+
+    def overdue(self, now: float) -> list[str]:
+        """Those who should have left by now."""
+        if self.first_end > now:
+            return []
+        return [uid for uid, occupant in self._occupants.items() if occupant.end <= now]
+
+    def close(self, key: str, rows: NDArray[np.intp], start: float, end: float) -> None:
+        """Nobody may be on these rows then."""
+        self.open(key)
+        self._closings[key] = RowsClosed(rows, start, end)
+        self.calendar.close(key, rows, start, end)
+
+    def open(self, key: str) -> None:
+        """They may again."""
+        if self._closings.pop(key, None) is not None:
+            self.calendar.remove(key)
+
+
+def occupant_key(uid: str) -> str:
+    """Under which a pod's room stands in the calendar, where jobs stand under their names."""
+    return f"pod {uid}"
+
+
+def is_usable(node: Node) -> bool:
+    """Does the node take new pods, as far as it says itself?"""
+    if node.spec.unschedulable or node.metadata.deletion_timestamp is not None:
+        return False
+    ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
+    return ready == "True"

@@ -1,0 +1,83 @@
+"""All that operators say about jobs, in one value: queues, accounts, windows, reservations, and how often is planned.
+
+In: specs by name, checked. Out: a `BatchSettings`, which the desk is given, and again whenever one of them changes. As
+plain values (`document`, `read_settings`) a run keeps it, so that the run can be asked about its queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import msgspec
+
+from fairway.model import Quantity, to_builtins
+from fairway.model.batch import AccountSpec, QueueSpec, ReservationSpec, WindowSpec
+from fairway.model.duration import Duration
+from fairway.model.quantity import parse_quantity
+from fairway.plan import BookingMode, Discipline, QueueRule, Replan
+
+__all__ = ["BatchSettings", "Ties", "read_settings"]
+
+Ties = Literal["ends-first", "each"]
+"""What is planned when several things happen at one instant: all of it at once, ends first; or each by itself."""
+
+ALL: Final = 1 << 30
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """Specs by name; queues are complete (`QueueSpec.completed`)."""
+
+    queues: Mapping[str, QueueSpec] = field(default_factory=dict)
+    accounts: Mapping[str, AccountSpec] = field(default_factory=dict)
+    windows: Mapping[str, WindowSpec] = field(default_factory=dict)
+    reservations: Mapping[str, ReservationSpec] = field(default_factory=dict)
+    interval: float = 30.0  # seconds between passes when nothing happens
+    ties: Ties = "ends-first"
+    half_life: float = 7 * 86400.0
+    max_jobs: int = 1000  # so many waiting jobs are planned; others come after them
+    horizon: float = 14 * 86400.0
+
+    @property
+    def rules(self) -> dict[str, QueueRule]:
+        """How the jobs of each queue pass each other."""
+        return {
+            name: QueueRule(Discipline(queue.discipline or "easy"), queue.depth or 1, queue.is_interactive)
+            for name, queue in self.queues.items()
+        }
+
+    @property
+    def replan(self) -> Replan:
+        """Do promises stand from one pass to the next? If any queue wants them anew, all are but interactive ones'."""
+        return Replan.ANEW if any(queue.replan == "anew" for queue in self.queues.values()) else Replan.COMPRESS
+
+    @property
+    def booking(self) -> BookingMode:
+        """What promises take. If any queue wants whole nodes, all promises take them."""
+        takes_nodes = any(queue.booking == "nodes" for queue in self.queues.values())
+        return BookingMode.NODES if takes_nodes else BookingMode.AMOUNTS
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Queues by the names that Kueue's users know them by."""
+        return {alias: name for name, queue in self.queues.items() for alias in queue.aliases.kueue}
+
+    def document(self) -> dict[str, Any]:
+        """Plain values; `read_settings` takes them back."""
+        plain: dict[str, Any] = to_builtins(self)
+        return plain
+
+
+def read_settings(document: Any) -> BatchSettings:
+    """The settings of a document; `ValueError` says what is wrong with it."""
+    return msgspec.convert(document, BatchSettings, dec_hook=_read)
+
+
+def _read(kind: type, value: Any) -> Any:
+    if kind is Duration:
+        return Duration(str(value).removesuffix("s"))
+    if kind is Quantity:
+        return parse_quantity(str(value))
+    raise TypeError(f"no way to read a {kind.__name__}")

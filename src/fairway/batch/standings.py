@@ -1,0 +1,186 @@
+"""Every waiting job has one reason: which, and what it is about.
+
+In: the waiting jobs, what a pass came to, the calendar. Out: which jobs may be planned at all (`able`), and afterwards
+a `Standing` for each that still waits (`judge`): the first reason of the closed list that holds. Called by the desk.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from fairway.batch.duties import Accounting
+from fairway.batch.hindrances.dependencies import Dependencies
+from fairway.batch.hindrances.feasibility import Feasibility
+from fairway.batch.hindrances.lateness import too_late
+from fairway.batch.job import BatchJob
+from fairway.batch.job_book import JobBook
+from fairway.batch.limits import limit_standing
+from fairway.batch.quotas.quotas import Quotas
+from fairway.batch.reasons import JobStanding, JobState, Reason, Refused
+from fairway.batch.settings import BatchSettings
+from fairway.plan import Calendar
+from fairway.words import length_text
+
+__all__ = ["Standings"]
+
+
+TURN: Final = (Reason.RESOURCES, Reason.PRIORITY)
+
+
+class Standings:
+    """Says why."""
+
+    def __init__(
+        self,
+        settings: BatchSettings,
+        book: JobBook,
+        accounting: Accounting,
+        quotas: Quotas,
+        feasibility: Feasibility,
+    ) -> None:
+        self._settings = settings
+        self._book = book
+        self._accounting = accounting
+        self._quotas = quotas
+        self._feasibility = feasibility
+        self._dependencies = Dependencies(book)
+        self._hindered: dict[str, JobStanding] = {}
+
+    def able(self, waiting: Sequence[BatchJob], now: float) -> list[BatchJob]:
+        """Those that nothing but room and their turn keeps from starting."""
+        self._hindered = {}
+        found = []
+        for job in waiting:
+            if job.is_clear:
+                found.append(job)
+                continue
+            standing = self._hindrance(job, now)
+            if standing is None:
+                found.append(job)
+                job.is_clear = job.group is None and not job.wishes.after and not self._accounting.has_budgets
+            else:
+                self.hinder(job, standing)
+        return found
+
+    def hinder(self, job: BatchJob, standing: JobStanding) -> None:
+        """Something keeps it besides room and its turn."""
+        self._hindered[job.key] = standing
+        job.eligible_since = None
+
+    def unhindered(self, jobs: Sequence[BatchJob]) -> list[BatchJob]:
+        """Those of them that were not released and wait for nothing but room and their turn."""
+        return [job for job in jobs if not job.is_released and job.key not in self._hindered]
+
+    def possible(self, able: Sequence[BatchJob]) -> list[BatchJob]:
+        """Those of them, planned by now, that could run here if they were alone, are not too late and not too many."""
+        found = []
+        crowded = self._quotas.crowded(able)
+        for job in able:
+            assert job.plan is not None
+            if job.judged is not job.plan:
+                refusal = self._feasibility.refusal(job, job.plan) or self._quotas.refusal(job)
+                job.judged, job.refusal = job.plan, refusal
+            if job.refusal is not None:
+                self.hinder(job, job.refusal)
+            elif job.key in crowded:
+                self._hindered[job.key] = crowded[job.key]
+            else:
+                found.append(job)
+        return found
+
+    def refuse_late(self, calendar: Calendar, left: Sequence[BatchJob], now: float) -> list[BatchJob]:
+        """Those who would start later than they say; not to be planned until something of theirs changes."""
+        late = too_late(calendar, left, now)
+        found = [job for job in left if job.key in late]
+        for job in found:
+            job.refusal = late[job.key]
+            self.hinder(job, late[job.key])
+        return found
+
+    def judge(
+        self,
+        waiting: Sequence[BatchJob],
+        left: Sequence[BatchJob],
+    ) -> Iterator[tuple[BatchJob, JobStanding]]:
+        """The standing of every job that still waits; `left` are those that were planned, in their order."""
+        for job in waiting if self._hindered else ():
+            if (standing := self._hindered.get(job.key)) is not None:
+                yield job, standing
+        ahead: dict[str, int] = {}
+        self._quotas.count()
+        for job in left:
+            if (exceeded := self._quotas.exceeded(job)) is not None:
+                yield job, exceeded
+                continue
+            position = ahead.get(job.queue, 0)
+            ahead[job.queue] = position + 1
+            if job.is_vain or (position == job.num_ahead and job.standing.reason in TURN):
+                continue
+            job.num_ahead = position
+            if not position:
+                yield job, JobStanding(JobState.QUEUED, Reason.RESOURCES, {}, "first of its queue; not enough is free")
+            else:
+                words = f"{position} before it"
+                yield job, JobStanding(JobState.QUEUED, Reason.PRIORITY, {"jobs": position}, words)
+
+    # -- before it is planned ----------------------------------------------------------------------------------------
+
+    def _hindrance(self, job: BatchJob, now: float) -> JobStanding | None:
+        """What keeps a job out of the plan; None: nothing."""
+        if job.wishes.problem:
+            return _queued(Reason.MISCONFIGURED, job.wishes.problem)
+        standing = self._refusal(job, now) or self._own_hindrance(job)
+        if standing is not None:
+            return standing
+        if (standing := self._dependencies.standing(job)) is not None:
+            return standing
+        if job.wishes.begin > now:
+            return _queued(Reason.BEGIN_TIME, f"in {length_text(job.wishes.begin - now)}", time=job.wishes.begin)
+        queue = self._settings.queues[job.queue]
+        if not queue.starts_jobs:
+            return _queued(Reason.QUEUE_STOPPED, f"the queue is {queue.state}", state=queue.state)
+        if (standing := self._accounting.stop(job)) is not None:
+            return standing
+        if job.ledger.back_off_until > now:
+            why = job.ledger.back_off_why
+            words = f"for {length_text(job.ledger.back_off_until - now)} more" + (f": {why}" if why else "")
+            return _queued(Reason.BACK_OFF, words, until=job.ledger.back_off_until, why=why)
+        return None
+
+    def _own_hindrance(self, job: BatchJob) -> JobStanding | None:
+        """What is the matter with the job itself."""
+        if problem := self._book.learn_group(job):
+            return _queued(Reason.MISCONFIGURED, problem)
+        if job.wishes.is_held or job.ledger.hold:
+            by = job.ledger.hold or "its owner"
+            return _queued(Reason.HELD, f"held by {by}", by=by)
+        gates = sorted({gate.name for pod in job.waiting for gate in pod.spec.scheduling_gates})
+        if gates:
+            return _queued(Reason.GATED, f"scheduling gates: {', '.join(gates)}", gates=gates)
+        have = job.num_done + sum(not pod.is_terminating for pod in job.members.values())
+        if have < job.min_count:
+            words = f"{have} of {job.min_count} members exist"
+            return _queued(Reason.GANG_INCOMPLETE, words, have=have, need=job.min_count)
+        return None
+
+    def _refusal(self, job: BatchJob, now: float) -> JobStanding | None:
+        queue = self._settings.queues.get(job.queue)
+        if queue is None:
+            near = difflib.get_close_matches(job.queue, self._settings.queues, 1)
+            named = ", ".join(sorted(self._settings.queues))
+            words = f"no queue {job.queue!r}; there are {named}" + (f"; did you mean {near[0]}?" if near else "")
+            return _refused(Refused.QUEUE_UNKNOWN, words, nearest=near[0] if near else "")
+        account = self._accounting.account_of(job)
+        if isinstance(account, JobStanding):
+            return account
+        return limit_standing(job, queue.limits, now)
+
+
+def _queued(reason: Reason, words: str, **detail: object) -> JobStanding:
+    return JobStanding(JobState.QUEUED, reason, detail, words)
+
+
+def _refused(reason: Refused, words: str, **detail: object) -> JobStanding:
+    return JobStanding(JobState.REFUSED, reason, detail, words)

@@ -1,0 +1,1 @@
+"""Commands about jobs in queues: who waits, who starts when, who used how much."""

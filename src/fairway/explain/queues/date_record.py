@@ -1,0 +1,66 @@
+"""How dates held: every date that jobs of a run were told, judged by when they started.
+
+In: an open run and a time. Out: an `EstimateBook` as the desk had it then, fed again from the run's tables: its summary
+is what people are told, its calibration makes the next safe dates. Called by the answers of this room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fairway.explain.queues.queue_jobs import QueueJob, three_dates
+from fairway.plan import RunHistory
+from fairway.plan.calibration import EstimateBook, EstimateSummary
+from fairway.plan.start_estimate import Basis, StartEstimate, Way
+from fairway.record import Run
+from fairway.words import length_text
+
+__all__ = ["date_record", "held_words", "run_history"]
+
+
+def date_record(run: Run, at: float, jobs: Sequence[QueueJob]) -> EstimateBook:
+    """The dates of jobs that wait, and how those of jobs that started by then held."""
+    book = EstimateBook()
+    given: dict[int, list[StartEstimate]] = {}
+    for row in run.estimates.where("as_of_seconds <= ?", at):
+        given.setdefault(row["job_id"], []).append(_estimate(row))
+    for start, job in sorted(_starts(jobs), key=lambda item: (item[0], item[1].number)):
+        for estimate in given.pop(job.number, ()):
+            if estimate.as_of <= start:
+                book.give(job.job, estimate)
+        book.started(job.job, job.queue, start)
+    for job in jobs:
+        if job.waits:
+            for estimate in given.pop(job.number, ()):
+                book.give(job.job, estimate)
+    return book
+
+
+def run_history(jobs: Sequence[QueueJob]) -> RunHistory:
+    """What jobs that ended by then used of their limits, in the order of their ends."""
+    history = RunHistory()
+    ended = [job for job in jobs if job.story.runs and not job.waits and not job.runs]
+    for job in sorted(ended, key=lambda job: (job.story.runs[-1][1], job.number)):
+        history.add(job.user, job.queue, job.limit, job.story.consumed)
+    return history
+
+
+def held_words(summary: EstimateSummary) -> str:
+    """How the dates of recent jobs held, in words; "": there were none."""
+    if summary.median_absolute_error is None or summary.safe_held is None:
+        return ""
+    likely = f"likely ±{length_text(round(summary.median_absolute_error / 60) * 60 or 60)} (median)"
+    return f"dates: {likely}, safe held {summary.safe_held:.0%} of the last {summary.num_jobs}"
+
+
+def _starts(jobs: Sequence[QueueJob]) -> Iterator[tuple[float, QueueJob]]:
+    for job in jobs:
+        if (start := job.story.first_start) is not None:
+            yield start, job
+
+
+def _estimate(row: dict[str, Any]) -> StartEstimate:
+    basis = Basis(Way(row["way"]), row["num_starts"], row["safe_held"])
+    ahead = (row["ahead"], row["ahead_cpu_milli"], row["ahead_gpu"])
+    return StartEstimate(float(row["as_of_seconds"]), *three_dates(row), bool(row["is_promised"]), basis, *ahead)

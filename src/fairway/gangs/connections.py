@@ -1,0 +1,231 @@
+"""Jobs that belong together: which start with which, and which have to wait for which.
+
+In: what jobs say of others (`connect-to`, `connect-mode`), the books of groups, and members that ended. Out: `reason`,
+why a job may not be tried yet because of others; `companions`, the jobs that start with it; `dependents`, who has to be
+looked at again when a job changes. A job is meant by its name, `namespace/name`, in whichever spelling. What is
+remembered of jobs that have ended is what was seen of their pods. Asked by `job_rules`, fed by `job_members`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from fairway.cluster import Cluster
+from fairway.cluster.groups import GroupBook
+from fairway.model import Pod
+from fairway.model.group import After, GroupKey, GroupSpec, Spelling
+from fairway.queue.group_entries import GroupEntries
+from fairway.queue.queued_group import QueuedGroup
+
+__all__ = ["Connections"]
+
+MOST_JOBS: Final = 16
+MOST_MEMBERS: Final = 2000
+REMEMBERED: Final = 10_000
+TO_DO: Final = {"after-started": "start", "after-any": "end", "after-ok": "end well"}
+
+
+@dataclass(slots=True)
+class _History:
+    """What became of a job's members so far."""
+
+    num_needed: int = 1
+    num_good: int = 0
+    num_bad: int = 0
+    has_started: bool = False
+
+
+class Connections:
+    """What jobs are to each other."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._groups = cluster.groups
+        self.entries: GroupEntries | None = None  # of the queue, once there is one
+        self._histories: OrderedDict[str, _History] = OrderedDict()  # by job
+        self._ended: set[str] = set()  # uids of pods that have ended and are still there
+        self._named: dict[str, dict[GroupKey, None]] = {}  # by job: who speaks of it
+
+    # -- what happens ------------------------------------------------------------------------------------------------
+
+    def saw(self, book: GroupBook) -> None:
+        """A job's book changed: has it started?"""
+        spec = self._groups.spec_of(book) if book.bound else None
+        if isinstance(spec, GroupSpec):
+            history = self._history(str(book.key))
+            history.num_needed = max(spec.min_count, 1)
+            history.has_started = history.has_started or len(book.bound) >= spec.min_count
+
+    def ended(self, key: GroupKey, pod: Pod, gone: bool) -> None:
+        """A member has ended, or is gone."""
+        uid = pod.metadata.uid
+        is_known = uid in self._ended
+        if gone:
+            self._ended.discard(uid)
+        else:
+            self._ended.add(uid)
+        if not is_known and pod.spec.node_name:
+            history = self._history(str(key))
+            if pod.status.phase == "Succeeded":
+                history.num_good += 1
+            else:
+                history.num_bad += 1
+
+    def has_good_ends(self, job: str) -> bool:
+        """Have members of it ended well?"""
+        history = self._histories.get(job)
+        return history is not None and history.num_good > 0
+
+    def _history(self, job: str) -> _History:
+        history = self._histories.get(job)
+        if history is None:
+            history = self._histories[job] = _History()
+            if len(self._histories) > REMEMBERED:
+                self._histories.popitem(last=False)
+        return history
+
+    def dependents(self, key: GroupKey) -> list[GroupKey]:
+        """Whom a change of this job may concern."""
+        return list(self._named.get(str(key), ())) if self._named else []
+
+    # -- what follows ------------------------------------------------------------------------------------------------
+
+    def reason(self, book: GroupBook, spec: GroupSpec) -> str:
+        """Why the job may not be tried yet, for the sake of others; "" if it may."""
+        own = str(book.key)
+        if spec.after or spec.together:
+            for job in (*(each.job for each in spec.after), *spec.together):
+                self._named.setdefault(job, {})[book.key] = None
+        for after in spec.after:
+            if words := self._waits_for(own, book, after):
+                return words
+        return self._incomplete_companion(own, book, spec)
+
+    def _waits_for(self, own: str, book: GroupBook, after: After) -> str:
+        if (cycle := self._cycle(own, book)) is not None:
+            return f"Misconfigured: job {own}: fairway.dev/connect-to: a cycle: {' after '.join(cycle)}"
+        peers, history = self._groups.named(after.job), self._histories.get(after.job)
+        if not peers and history is None:
+            return f"Dependency: no job {after.job}"
+        has_ended = not peers and history is not None
+        has_started = history is not None and history.has_started
+        if after.mode == "after-started" and (has_started or has_ended):
+            return ""
+        if has_ended and after.mode == "after-any":
+            return ""
+        if has_ended and history is not None:
+            if history.num_good >= history.num_needed:
+                return ""
+            return f"Dependency: job {after.job} has failed, and job {own} starts only when it has ended well"
+        return f"Dependency: job {own} waits for job {after.job} to {TO_DO[after.mode]}"
+
+    def _cycle(self, own: str, book: GroupBook) -> list[str] | None:
+        """A way from the job back to itself, over those it comes after; on it, everybody hears of everybody."""
+        way: list[str] = [own]
+        seen: set[str] = set()
+
+        def walk(peers: list[GroupBook]) -> bool:
+            for peer in peers:
+                spec = self._groups.spec_of(peer)
+                for after in spec.after if isinstance(spec, GroupSpec) else ():
+                    self._named.setdefault(after.job, {})[book.key] = None
+                    if after.job == own:
+                        way.append(own)
+                        return True
+                    if after.job not in seen:
+                        seen.add(after.job)
+                        way.append(after.job)
+                        if walk(self._groups.named(after.job)):
+                            return True
+                        way.pop()
+            return False
+
+        return way if walk([book]) else None
+
+    # -- one start for several ---------------------------------------------------------------------------------------
+
+    def companions(self, book: GroupBook) -> list[GroupBook]:
+        """The other jobs that start with this one, directly or not; those that have started are there already."""
+        found = self._closure(book)
+        return [other for other in found.values() if other is not None and other is not book]
+
+    def _closure(self, book: GroupBook) -> dict[str, GroupBook | None]:
+        """By name: the job and all that start with it; None for those that are not there."""
+        found: dict[str, GroupBook | None] = {str(book.key): book}
+        todo = [book]
+        while todo:
+            here = todo.pop()
+            for job in self._neighbours(here):
+                if job in found:
+                    continue
+                peers = self._groups.named(job)
+                found[job] = peers[0] if peers else None
+                todo += peers[:1]
+        return found
+
+    def _neighbours(self, book: GroupBook) -> list[str]:
+        """Whom it names, and who names it; across namespaces both have to."""
+        own, said = str(book.key), self._together(book)
+        naming = [
+            str(key)
+            for key in self._named.get(own, ())
+            if (other := self._groups.find(key)) is not None and own in self._together(other)
+        ]
+        near = [job for job in (*said, *naming) if job.partition("/")[0] == book.key.namespace]
+        far = [job for job in said if job.partition("/")[0] != book.key.namespace and job in naming]
+        return [job for job in dict.fromkeys((*near, *far)) if job != own]
+
+    def _together(self, book: GroupBook) -> tuple[str, ...]:
+        spec = self._groups.spec_of(book)
+        return spec.together if isinstance(spec, GroupSpec) else ()
+
+    def _incomplete_companion(self, own: str, book: GroupBook, spec: GroupSpec) -> str:
+        if own in spec.together and book.key.spelling is not Spelling.KOORDINATOR:
+            return f"Misconfigured: job {own}: fairway.dev/connect-to: names itself"
+        for job in spec.together:
+            if job.partition("/")[0] != book.key.namespace and job not in self._neighbours(book):
+                known = self._groups.named(job)
+                return (
+                    f"Dependency: job {job} does not name job {own} in turn" if known else f"Dependency: no job {job}"
+                )
+        if not spec.together and str(book.key) not in self._named:
+            return ""
+        closure = self._closure(book)
+        for job in closure:
+            self._named.setdefault(job, {})[book.key] = None
+        if len(closure) > MOST_JOBS:
+            return f"Misconfigured: job {own}: {len(closure)} jobs would start together; at most {MOST_JOBS} may"
+        number = sum(len(other) for other in closure.values() if other is not None)
+        if len(closure) > 1 and number > MOST_MEMBERS:
+            return f"Misconfigured: job {own}: {number} pods would start together; at most {MOST_MEMBERS} may"
+        for job, other in closure.items():
+            if other is None:
+                return f"Dependency: no job {job}"
+            if other is not book and (words := self._lacks(own, book, other)):
+                return words
+        return ""
+
+    def _lacks(self, own: str, book: GroupBook, other: GroupBook) -> str:
+        """Why a job is not ready that has to start with this one."""
+        spec = self._groups.spec_of(other)
+        if not isinstance(spec, GroupSpec):
+            return f"Dependency: job {other.key}, with which job {own} starts, can not be read"
+        if other.num_scheduled >= spec.min_count:
+            return ""
+        entry = self.entry_of(other)
+        number = other.num_scheduled + (0 if entry is None else entry.num_ready)
+        if number < spec.min_count:
+            words = f"{number} of {spec.min_count} members are ready"
+            return f"Dependency: job {other.key}, with which job {own} starts, is incomplete: {words}"
+        if entry is not None and entry.profile != next(iter(book.schedulers)):
+            words = f"is for scheduler {entry.profile!r}"
+            return f"Misconfigured: job {own}: fairway.dev/connect-to: job {other.key} {words}"
+        waits = next((each for each in spec.after if self._waits_for(str(other.key), other, each)), None)
+        if waits is not None:
+            return f"Dependency: job {other.key}, with which job {own} starts, waits for job {waits.job}"
+        return ""
+
+    def entry_of(self, book: GroupBook) -> QueuedGroup | None:
+        """Where the job's members wait."""
+        return None if self.entries is None else self.entries.find(book.key)

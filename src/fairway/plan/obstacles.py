@@ -1,0 +1,47 @@
+"""What keeps a job from starting now, other than those who are there and those before it: windows, rows that are down.
+
+In: the waiting jobs in their order, the calendar before a pass, and what is closed in it, by cause. Out: for a job
+that has to wait, the first cause that stops it: were that cause gone, the pass would start the job; or the cause
+leaves too few rows for it even of an empty machine. So of many jobs that one lost node could hold, only those are told
+of it that would have got it. Called where waiting jobs are told their reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from fairway.plan.bookings import Calendar, WaitingJob
+
+__all__ = ["Obstacles"]
+
+StartsNow = Callable[[Calendar], Collection[str]]
+"""Runs a pass over a calendar that may be changed, and says which jobs it starts, by key."""
+
+
+class Obstacles:
+    """The pass played once more without each cause, and the same machine with nobody on it."""
+
+    def __init__(
+        self, calendar: Calendar, empty: Calendar, causes: Mapping[str, Collection[str]], starts_now: StartsNow
+    ) -> None:
+        """`causes`: the keys that are closed for each cause, in the order in which causes are told.
+
+        `empty` has neither occupants nor promises, but the same is closed in it as in `calendar`.
+        """
+        present = {cause: keys for cause, keys in causes.items() if keys}
+        self._starts = {cause: starts_now(calendar.without(keys)) for cause, keys in present.items()}
+        self._empty = empty
+        self._empty_without = {cause: empty.without(keys) for cause, keys in present.items()}
+        self._all_open = empty.without(key for keys in present.values() for key in keys)
+
+    def cause(self, job: WaitingJob) -> str | None:
+        """The first cause that stops the job now; None if it waits for others to end, or for its turn."""
+        if not self._starts:
+            return None
+        is_possible = self._empty.search_now(job) is not None
+        for cause, started in self._starts.items():
+            if job.key in started or (not is_possible and self._empty_without[cause].search_now(job) is not None):
+                return cause
+        if not is_possible and self._all_open.search_now(job) is not None:
+            return next(iter(self._starts))  # several at once: the first is told, and the next when it is gone
+        return None

@@ -1,0 +1,232 @@
+"""The earliest slot: when enough rows are free for long enough, at the same time.
+
+In: a `FreeTimeline`, the classes of a job's members, how long it runs and when it may start. Out: a `Slot`, or None
+where there is none in time. For each class the stretches in which a member fits are joined to openings [begin, end);
+openings shorter than the job are dropped; the job may start at t on every row with begin ≤ t and t + duration ≤ end.
+The first t with enough of them is found by jumping: as many openings as are missing have to begin first. A start is
+always the beginning of some stretch, so no time between has to be looked at. A row with room for several members has
+one opening for the first, one for the second, and so on: each level is looked for only where the one before fits, and
+only as early as it could still help. Called by `bookings`. Which rows are taken is decided by a `RowChoice`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairway.plan.row_choice import Candidates, MemberRows, RowChoice
+from fairway.plan.timeline import FreeTimeline
+
+__all__ = ["MemberClass", "Slot", "earliest_slot", "first_start", "slot_now"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemberClass:
+    """Members of a job that want the same; a job has one such class or a few."""
+
+    need: NDArray[np.int64]  # (num_columns,), of one member; 0: does not matter, even where less than nothing is free
+    count: int = 1
+    eligible: NDArray[np.bool_] | None = None  # (num_rows,); None: all rows
+    one_per_row: bool = False
+
+
+class Slot(NamedTuple):
+    """Room for a whole job."""
+
+    start: float
+    end: float
+    placements: tuple[MemberRows, ...]  # one a class
+
+
+class _Openings(NamedTuple):
+    """Where and when members may be, (num_openings,) each; in every row at most one at a time on each level."""
+
+    begins: NDArray[np.float64]  # (num_openings,)
+    ends: NDArray[np.float64]  # (num_openings,)
+    rows: NDArray[np.intp]  # (num_openings,)
+
+
+def earliest_slot(
+    timeline: FreeTimeline,
+    classes: Sequence[MemberClass],
+    duration: float,
+    choice: RowChoice,
+    not_before: float = -math.inf,
+    latest: float = math.inf,
+) -> Slot | None:
+    """The first slot that starts within [not_before, latest]; mixed jobs are placed class by class, as they stand."""
+    start = max(not_before, timeline.origin)
+    if len(classes) == 1:
+        found = first_start(timeline, classes[0], start, duration, latest)
+        if found is None:
+            return None
+        placement = _placed(timeline, classes[0], found[1], found[0], duration, choice)
+        return Slot(found[0], found[0] + duration, (placement,))
+    while (common := _common_start(timeline, classes, start, duration, latest)) is not None:
+        placements = _placed_together(timeline, classes, common, duration, choice)
+        if placements is not None:
+            return Slot(common, common + duration, placements)
+        # One class took what another needed. Whatever changes next may help, also what only changes the choice.
+        later = timeline.starts[timeline.starts > common]
+        if not len(later):
+            return None
+        start = float(later.min())
+    return None
+
+
+def slot_now(
+    timeline: FreeTimeline, members: MemberClass, duration: float, choice: RowChoice
+) -> tuple[Slot | None, int]:
+    """The slot of members at the first moment of the timeline, if there is one; and for how many there is room."""
+    now = timeline.origin
+    first = timeline.first[:-1]
+    fits = np.ones(len(first), np.bool_) if members.eligible is None else members.eligible.copy()
+    for column in np.flatnonzero(members.need > 0).tolist():
+        fits &= timeline.free[column, first] >= members.need[column]
+    candidates = _candidates(timeline, members, np.flatnonzero(fits), now, duration)
+    room = int(candidates.rooms.sum())
+    if room < members.count:
+        return None, room
+    return Slot(now, now + duration, (choice.choose(candidates),)), room
+
+
+def _common_start(
+    timeline: FreeTimeline, classes: Sequence[MemberClass], start: float, duration: float, latest: float
+) -> float | None:
+    """The first time from `start` on at which each class, for itself, has enough room."""
+    settled = 0  # classes in a row that have nothing against it
+    while settled < len(classes):
+        for members in classes:
+            found = first_start(timeline, members, start, duration, latest)
+            if found is None:
+                return None
+            settled = settled + 1 if found[0] == start else 1
+            start = found[0]
+    return start
+
+
+def _placed_together(
+    timeline: FreeTimeline, classes: Sequence[MemberClass], start: float, duration: float, choice: RowChoice
+) -> tuple[MemberRows, ...] | None:
+    """Rows for all classes, one after another; None if one leaves too little to another."""
+    placements: list[MemberRows] = []
+    taken = []
+    try:
+        for members in classes:
+            found = first_start(timeline, members, start, duration, start)
+            if found is None:
+                return None
+            placement = _placed(timeline, members, found[1], start, duration, choice)
+            placements.append(placement)
+            amounts = placement.counts[:, None] * members.need
+            timeline.take(placement.rows, amounts, start, start + duration)
+            taken.append((placement.rows, amounts))
+    finally:
+        for rows, amounts in taken:
+            timeline.give(rows, amounts, start, start + duration)
+    return tuple(placements)
+
+
+def _placed(
+    timeline: FreeTimeline,
+    members: MemberClass,
+    rows: NDArray[np.intp],
+    start: float,
+    duration: float,
+    choice: RowChoice,
+) -> MemberRows:
+    return choice.choose(_candidates(timeline, members, rows, start, duration))
+
+
+def _candidates(
+    timeline: FreeTimeline, members: MemberClass, rows: NDArray[np.intp], start: float, duration: float
+) -> Candidates:
+    """Those of the rows that have room, and for how many."""
+    least = timeline.least_free(rows, start, start + duration)
+    columns = np.flatnonzero(members.need > 0)
+    rooms = np.clip((least[:, columns] // members.need[columns]).min(axis=1, initial=members.count), 0, members.count)
+    if members.one_per_row:
+        rooms = np.minimum(rooms, 1)
+    if not rooms.all():
+        kept = rooms > 0
+        rows, rooms, least = rows[kept], rooms[kept], least[kept]
+    return Candidates(rows, rooms, least, members.need, members.count)
+
+
+def first_start(
+    timeline: FreeTimeline, members: MemberClass, start: float, duration: float, latest: float
+) -> tuple[float, NDArray[np.intp]] | None:
+    """The first time within [start, latest] at which there is room for all members, and the rows that have some."""
+    columns = np.flatnonzero(members.need > 0).tolist()
+    fits = timeline.ends > start if start > timeline.origin else np.ones(len(timeline.ends), np.bool_)
+    if members.eligible is not None:
+        fits &= members.eligible[timeline.rows]
+    for column in columns:
+        fits &= timeline.free[column] >= members.need[column]
+    where = np.flatnonzero(fits)
+    first = openings = _openings(timeline, where, start, duration, latest)
+    found = _common_opening(openings, members.count, start, duration)
+    level = 2
+    while not members.one_per_row and level <= members.count and found != start:
+        # What begins after a start that is known does not help to find an earlier one.
+        bound = latest if found is None else found
+        where = where[timeline.starts[where] < bound + duration]
+        for column in columns:
+            where = where[timeline.free[column, where] >= level * members.need[column]]
+        more = _openings(timeline, where, start, duration, bound)
+        if not len(more.begins):
+            break
+        openings = _Openings(
+            np.concatenate((openings.begins, more.begins)),
+            np.concatenate((openings.ends, more.ends)),
+            np.concatenate((openings.rows, more.rows)),
+        )
+        earlier = _common_opening(openings, members.count, start, duration)
+        found = earlier if earlier is not None else found
+        level += 1
+    if found is None:
+        return None
+    return found, first.rows[(first.begins <= found) & (first.ends >= found + duration)]
+
+
+def _openings(
+    timeline: FreeTimeline, where: NDArray[np.intp], start: float, duration: float, latest: float
+) -> _Openings:
+    """Runs of stretches, of those that fit, that are long enough from `start` on and begin until `latest`."""
+    if not len(where):
+        return _Openings(np.empty(0), np.empty(0), where)
+    rows = timeline.rows[where]
+    breaks = np.flatnonzero((where[1:] != where[:-1] + 1) | (rows[1:] != rows[:-1])) + 1
+    run_begins = np.concatenate(([0], breaks))
+    run_ends = np.concatenate((breaks, [len(where)])) - 1
+    begins = np.maximum(timeline.starts[where[run_begins]], start)
+    ends = timeline.ends[where[run_ends]]
+    kept = (begins + duration <= ends) & (begins <= latest)
+    return _Openings(begins[kept], ends[kept], rows[run_begins[kept]])
+
+
+def _common_opening(openings: _Openings, count: int, start: float, duration: float) -> float | None:
+    """The first time at which so many openings have begun and last for long enough."""
+    begins, ends, _ = openings
+    if len(begins) < count:
+        return None
+    # No start is earlier than when the last one that is needed begins, and mostly that is it.
+    start = max(start, float(np.partition(begins, count - 1)[count - 1]))
+    if np.count_nonzero((begins <= start) & (ends >= start + duration)) >= count:
+        return start
+    kept = ends >= start + duration
+    begins, ends = np.sort(begins[kept]), np.sort(ends[kept])
+    while True:
+        begun = int(begins.searchsorted(start, "right"))
+        # An opening that ends before start + duration has begun, for it is longer than the job.
+        missing = count - begun + int(ends.searchsorted(start + duration, "left"))
+        if missing <= 0:
+            return start
+        if begun + missing > len(begins):
+            return None
+        start = float(begins[begun + missing - 1])

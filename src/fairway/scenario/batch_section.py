@@ -1,0 +1,138 @@
+"""`spec.batch` of a scenario: queues of jobs, and what else operators say of them.
+
+In: the section as it is written, and what a policy changes of it. Out: a `BatchSettings`, or problems with their
+fields. Times of windows and reservations are durations from the beginning of the simulation, or RFC 3339.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from fairway.batch.settings import BatchSettings, Ties
+from fairway.model.batch import (
+    AccountSpec,
+    QueueSpec,
+    ReservationSpec,
+    WindowSpec,
+    account_problems,
+    queue_problems,
+    reservation_problems,
+    window_problems,
+)
+from fairway.model.duration import Duration
+from fairway.scenario.fields import Problem, decode_struct
+from fairway.scenario.text import plain_values
+from fairway.sim.simulation import SchedulerPlan
+
+__all__ = ["BatchSection", "batch_problems", "batch_settings", "merged_batch", "served"]
+
+
+NOT_YET: Final = "is not carried out in simulations yet; leave it out"
+IDLE: Final = ("namespaces", "extension", "preemption", "start_together")
+
+
+class BatchSection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Queues of jobs; pods that name one wait there for their turn."""
+
+    queues: Annotated[dict[str, QueueSpec], Meta(description="Queues by name; the spec of a Queue.")] = {}
+    accounts: Annotated[dict[str, AccountSpec], Meta(description="Accounts by name; the spec of an Account.")] = {}
+    windows: Annotated[tuple[WindowSpec, ...], Meta(description="Maintenance windows.")] = ()
+    reservations: Annotated[tuple[ReservationSpec, ...], Meta(description="Nodes kept for somebody.")] = ()
+    interval: Annotated[Duration, Meta(description="How often is planned when nothing happens.")] = Duration(30)
+    ties: Annotated[
+        Ties,
+        Meta(description="ends-first: all that happens at an instant, one plan; each: arrivals first, a plan each."),
+    ] = "ends-first"
+    half_life: Annotated[Duration, Meta(description="After which usage counts half.")] = Duration(7 * 86400)
+    horizon: Annotated[Duration, Meta(description="Nothing is planned later than this from now.")] = Duration(
+        14 * 86400
+    )
+    max_jobs: Annotated[int, Meta(ge=1, description="So many waiting jobs are planned; others come after them.")] = 1000
+
+
+def batch_problems(section: BatchSection, path: str) -> Iterator[Problem]:
+    """What the types can not say."""
+    if not section.queues:
+        yield Problem(f"{path}.queues", "empty; give one queue or more, or leave batch out")
+    for name, queue in section.queues.items():
+        yield from queue_problems(queue, f'{path}.queues["{name}"]')
+        yield from _idle_fields(queue, f'{path}.queues["{name}"]')
+    for name, account in section.accounts.items():
+        yield from account_problems(name, account, f'{path}.accounts["{name}"]')
+    for number, window in enumerate(section.windows):
+        yield from window_problems(window, f"{path}.windows[{number}]")
+    for number, reservation in enumerate(section.reservations):
+        yield from reservation_problems(reservation, f"{path}.reservations[{number}]")
+    for name in ("windows", "reservations"):
+        if getattr(section, name):
+            yield Problem(f"{path}.{name}", NOT_YET)
+    if section.interval <= 0:
+        yield Problem(f"{path}.interval", "has to be more than 0")
+
+
+def _idle_fields(queue: QueueSpec, path: str) -> Iterator[Problem]:
+    """What nobody would do anything about."""
+    fields = {field.name: field for field in msgspec.structs.fields(QueueSpec)}
+    for name in IDLE:
+        if getattr(queue, name) != getattr(QueueSpec(), name):
+            yield Problem(f"{path}.{fields[name].encode_name}", NOT_YET)
+    if queue.nodes.protect != "none":
+        yield Problem(f"{path}.nodes.protect", NOT_YET)
+
+
+def merged_batch(
+    section: BatchSection | None, changes: Mapping[str, Any], path: str, problems: list[Problem]
+) -> BatchSection | None:
+    """The section with what a policy says otherwise; None after adding to `problems` what is wrong with that."""
+    if not changes:
+        return section
+    plain: dict[str, Any] = {} if section is None else plain_values(section)
+    merged = decode_struct(_merged(plain, changes), BatchSection, path, problems)
+    if merged is not None:
+        found = list(batch_problems(merged, path))
+        problems += found
+        return None if found else merged
+    return None
+
+
+def _merged(plain: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    whole = dict(plain)
+    for key, value in changes.items():
+        known = whole.get(key)
+        whole[key] = _merged(known, value) if isinstance(known, Mapping) and isinstance(value, Mapping) else value
+    return whole
+
+
+def batch_settings(section: BatchSection | None) -> BatchSettings | None:
+    """What the desk is given."""
+    if section is None:
+        return None
+    return BatchSettings(
+        queues={name: queue.completed() for name, queue in section.queues.items()},
+        accounts=dict(section.accounts),
+        windows={f"window-{number}": window for number, window in enumerate(section.windows, 1)},
+        reservations={f"reservation-{number}": each for number, each in enumerate(section.reservations, 1)},
+        interval=float(section.interval),
+        ties=section.ties,
+        half_life=float(section.half_life),
+        max_jobs=section.max_jobs,
+        horizon=float(section.horizon),
+    )
+
+
+def served(settings: BatchSettings | None, scheduler: SchedulerPlan) -> BatchSettings | None:
+    """The queues that a scheduler serves: those that name one of its profiles, or nobody's; None: it has none."""
+    if settings is None:
+        return None
+    names = {profile.scheduler_name for profile in scheduler.configuration.profiles}
+    queues = {
+        name: queue
+        for name, queue in settings.queues.items()
+        if not queue.scheduler_name or queue.scheduler_name in names
+    }
+    return replace(settings, queues=queues) if queues else None

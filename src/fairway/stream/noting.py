@@ -1,0 +1,170 @@
+"""The recorder of a scheduler that is followed: each call becomes a note, which is a tuple, and that is all.
+
+In: the calls of a recorder, in order of time, from the thread that schedules. Out: to `put`, notes: the name of a
+method of `telling.Teller` and its arguments, of nothing but numbers, texts, lists and dictionaries, so that they may be
+told here or in another process (`serving_process`). Pods, nodes and arrays are read here, where they are; what notes
+come to is worked out over there. Nothing is kept, nothing is locked and nobody is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from fairway.cycle import Decision, Outcome
+from fairway.model import Node, Pod
+from fairway.model.requests import pod_requests, seem_alike
+from fairway.queue import Place
+from fairway.record import NullRecorder, Scored
+from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
+from fairway.record.writing.kept import OWN_ANNOTATIONS
+from fairway.record.writing.refusals import failure_message, refusal_counts
+from fairway.stream.told import NO_TEXTS
+
+__all__ = ["Note", "NoteTaker"]
+
+Note: TypeAlias = tuple[Any, ...]
+"""What happened, when, and to whom."""
+
+SCHEDULED: Final = Outcome.SCHEDULED
+
+
+class NoteTaker(NullRecorder):
+    """Puts a note for everything that a stream tells."""
+
+    is_recording = True
+
+    def __init__(self, put: Callable[[Note], object]) -> None:
+        super().__init__()
+        self._put = put
+        self._amounts: tuple[Pod, Mapping[str, int]] | None = None  # of the latest pod: pods come in rows
+
+    # -- nodes ---------------------------------------------------------------------------------------------------------
+
+    def node_added(self, t: float, node: Node) -> None:
+        """A node is there from now on."""
+        self._node(t, node, NodeChange.ADDED)
+
+    def node_changed(self, t: float, node: Node, what: NodeChange) -> None:
+        """A node is different from now on."""
+        self._node(t, node, what)
+
+    def node_gone(self, t: float, name: str, why: NodeEnd) -> None:
+        """A node is no more."""
+        self._put(("node_gone", t, name, str(why)))
+
+    def _node(self, t: float, node: Node, change: NodeChange) -> None:
+        amounts = {
+            name: quantity.milli if name == "cpu" else quantity.value
+            for name, quantity in node.status.allocatable.items()
+        }
+        is_ready = next((one.status == "True" for one in node.status.conditions if one.type == "Ready"), True)
+        meta = node.metadata
+        self._put(
+            ("node_seen", t, meta.name, meta.uid, str(change), is_ready, node.spec.unschedulable, amounts, meta.labels)
+        )
+
+    # -- pods ----------------------------------------------------------------------------------------------------------
+
+    def pod_created(self, t: float, pod: Pod, scheduler: str) -> int:
+        """A pod is there."""
+        meta = pod.metadata
+        controller = meta.controller if meta.owner_references else None
+        owner = f"{controller.kind}/{controller.name}" if controller is not None else ""
+        noted = meta.annotations
+        own = {name: text for name, text in noted.items() if name.startswith(OWN_ANNOTATIONS)} if noted else NO_TEXTS
+        held = self._held(pod)
+        priority = pod.spec.priority or 0
+        self._put(("pod_created", t, meta.uid, meta.namespace, meta.name, scheduler, owner, priority, held, own))
+        self._num_pods += 1
+        return self._num_pods - 1
+
+    def bound(self, t: float, uid: str, node: str, gpu_index: str | None = None) -> None:
+        """A pod holds its node from now on."""
+        self._put(("bound", t, uid, node, gpu_index or ""))
+
+    def started(self, t: float, uid: str) -> None:
+        """A bound pod runs."""
+        self._put(("pod_changed", t, uid, "Started", None))
+
+    def acknowledged(self, t: float, uid: str, start: float) -> None:
+        """A pod's kubelet has taken it."""
+        self._put(("pod_changed", t, uid, "Acknowledged", start))
+
+    def leaves(self, t: float, uid: str) -> None:
+        """A pod was asked to go; it holds its node until it has gone."""
+        self._put(("pod_changed", t, uid, "Leaving", None))
+
+    def resized(self, t: float, pod: Pod) -> None:
+        """A pod holds something else from now on."""
+        self._put(("resized", t, pod.metadata.uid, dict(pod_requests(pod))))
+
+    def lost(self, t: float, uid: str) -> None:
+        """A pod's node is lost."""
+        self._put(("lost", t, uid))
+
+    def regained(self, t: float, uid: str) -> None:
+        """It came back on the same node."""
+        self._put(("regained", t, uid))
+
+    def ended(self, t: float, uid: str, reason: PodEnd) -> None:
+        """A pod ended; the first end counts."""
+        self._put(("ended", t, uid, str(reason)))
+
+    def _held(self, pod: Pod) -> Mapping[str, int]:
+        last = self._amounts
+        if last is not None and seem_alike(last[0], pod):
+            return last[1]
+        held = dict(pod_requests(pod))
+        self._amounts = (pod, held)
+        return held
+
+    # -- schedulers ----------------------------------------------------------------------------------------------------
+
+    def decided(
+        self,
+        t: float,
+        scheduler: str,
+        attempt: int,
+        decision: Decision,
+        cycle_seconds: float,
+        best: Sequence[Scored] = (),
+    ) -> None:
+        """An attempt was made."""
+        if decision.outcome is not SCHEDULED:
+            self._failed(t, scheduler, attempt, decision, cycle_seconds)
+            return
+        scored = [(one.node, one.total, one.shares) for one in best] if best else ()
+        chosen = (decision.node, decision.via or "", decision.num_feasible, decision.num_best, decision.score)
+        self._put(("placed", t, _ref(decision.pod), (scheduler, attempt, cycle_seconds), chosen, scored))
+
+    def _failed(self, t: float, scheduler: str, attempt: int, decision: Decision, cycle_seconds: float) -> None:
+        diagnosis, preemption = decision.diagnosis, decision.preemption
+        refused = [
+            (plugin, refusal.code.value, ", ".join(refusal.reasons), count)
+            for plugin, refusal, count in (refusal_counts(diagnosis) if diagnosis is not None else ())
+        ]
+        chosen = preemption.chosen if preemption is not None else None
+        victims = list(map(_ref, chosen.victims)) if chosen is not None else ()
+        nominated = preemption.nominated_node if preemption is not None else ""
+        why = (
+            decision.outcome.value,
+            diagnosis.num_nodes if diagnosis is not None else 0,
+            decision.num_feasible,
+            failure_message(decision) or "",
+        )
+        tried = (scheduler, attempt, cycle_seconds)
+        self._put(("failed", t, _ref(decision.pod), tried, why, refused, (nominated, victims)))
+
+    def queue_moved(
+        self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str
+    ) -> None:
+        """A waiting pod moved."""
+        before = "" if origin is None else origin._value_  # `value` takes five times as long
+        after = "" if place is None else place._value_
+        self._put(("queue_moved", t, uid, scheduler, before, after, event))
+
+
+def _ref(pod: Pod) -> tuple[str, str, str]:
+    meta = pod.metadata
+    return meta.namespace, meta.name, meta.uid
