@@ -33,10 +33,7 @@ STARTED_AT_ONCE: Final = {
 chooses."""
 
 MEAN_START: Final = {"alone": 0.01, "many": 0.05}
-"""How far the mean start may be from Slurm's where both have an answer: without slots of Slurm's that run into
-windows, and with the jobs planned last that Slurm gave up and holds no slot for. With these in, the difference is
-mostly theirs: it is told, and not judged.
-"""
+"""How far the mean start of a file may be from Slurm's, over all jobs that both gave a date."""
 REASONS: Final = 0.95
 
 
@@ -119,7 +116,9 @@ def _whole_rows(file: str, setting: str, mode: str, found: Sequence[PlanFindings
     bound = MEAN_START[setting] if mode != "stock" else None  # stock Slurm plans in whole minutes
     yield _deviation(file, "mean start, all jobs dated by both", ours, theirs, bound)
     ours, theirs = sum(one.own_starts for one in found), sum(one.slurm_starts for one in found)
-    yield _deviation(file, "mean start, without Slurm's gaps", ours, theirs, None)
+    yield _deviation(file, "mean start, without slots in windows", ours, theirs, None)
+    alike, dated = sum(one.dated_alike for one in found), sum(one.dated for one in found)
+    yield _share_of(file, "same start in the whole plan ± 15 s", alike, dated, None, ())
 
 
 def _own_rows(file: str, found: Sequence[PlanFindings]) -> Iterator[SlurmCheck]:
