@@ -23,6 +23,9 @@ __all__ = ["PlanFindings", "check_plan"]
 TOLERANCE: Final = {"conservative": 5.0, "easy": 5.0, "stock": 61.0}
 """Seconds; stock Slurm plans in whole minutes."""
 
+ALIKE: Final = 15.0
+"""Seconds by which dates of a whole plan may differ to be told as the same."""
+
 SLURM_WORDS: Final = ("Priority", "Resources", "Dependency", "BeginTime", "ReqNodeNotAvail")
 """The reasons that are compared; what follows the last one in Slurm's text are details."""
 NOT_EXAMINED: Final = ("Dependency", "BeginTime")
@@ -39,9 +42,11 @@ class PlanFindings:
     amounts_later: list[str] = field(default_factory=list)
     starts_same: bool = False
     starts_difference: str = ""
-    own_starts_all: float = 0.0  # sums over jobs that both gave a date
+    dated: int = 0  # jobs that both gave a date
+    dated_alike: int = 0
+    own_starts_all: float = 0.0  # sums over these
     slurm_starts_all: float = 0.0
-    own_starts: float = 0.0  # the same without slots in windows, and with jobs last that Slurm gave up
+    own_starts: float = 0.0  # the same without slots in windows
     slurm_starts: float = 0.0
     invalid: list[str] = field(default_factory=list)
     undated: list[str] = field(default_factory=list)
@@ -103,26 +108,23 @@ def _compare_sets(case: PlanCase, plan: OwnPlan, findings: PlanFindings) -> None
 
 
 def _compare_dates(room: CaseRoom, plan: OwnPlan, findings: PlanFindings) -> None:
-    """Sums of starts: of all jobs as they stand, and of those where Slurm's answer is one.
+    """Sums of starts, of the jobs that both gave a date: all as they stand, and without slots in windows.
 
-    Jobs that Slurm gave up hold nothing in its plan, so in the plan to compare with they come last; slots that reach
-    into a window are too early, and left out.
+    Under EASY a date is a start or the one promise; what is dated beyond that is no part of the discipline.
     """
     answer = room.case.expected
     theirs = {started.id: started.at for started in answer.started}
     theirs |= {entry.id: entry.start for entry in answer.planned if entry.start is not None}
-    ours = plan.started | plan.promised
+    ours = plan.started | plan.promised if room.case.mode == "easy" else plan.slots
+    in_window = {entry.id for entry in answer.planned if entry.in_window}
     for key in theirs.keys() & ours.keys():
+        findings.dated += 1
+        findings.dated_alike += abs(ours[key].start - theirs[key]) <= ALIKE
         findings.own_starts_all += ours[key].start
         findings.slurm_starts_all += theirs[key]
-    given_up = {entry.id for entry in answer.planned if entry.start is None and entry.reason not in NOT_EXAMINED}
-    if given_up and room.case.mode != "easy":  # easy gives no dates but one, by design
-        alike = own_plan(room, last=given_up)
-        ours = alike.started | alike.promised
-    wrong = {entry.id for entry in answer.planned if entry.in_window}
-    for key in (theirs.keys() & ours.keys()) - wrong:
-        findings.own_starts += ours[key].start
-        findings.slurm_starts += theirs[key]
+        if key not in in_window:
+            findings.own_starts += ours[key].start
+            findings.slurm_starts += theirs[key]
 
 
 def _judge(room: CaseRoom, plan: OwnPlan, findings: PlanFindings) -> None:

@@ -1,22 +1,22 @@
 """A recorded case as the planner sees it, and the plan that the planner makes of it.
 
 In: a `PlanCase`. Out: a `Calendar` with what ran, what was closed and nothing else (`CaseRoom.calendar`), the jobs in
-their order, and Fairway's own plan of the whole case (`own_plan`): passes at the moment of opening until nobody starts
-any more, because a job may wait for another one's start; promises from nothing in each, and whole nodes booked, as
-Slurm does; then dates for all who are left.
+their order, and Fairway's own plan of the whole case (`own_plan`): who starts and who is promised a slot as Slurm's
+backfill goes about it (`backfill`), whole nodes booked; then dates for all who are left, also those that it gave up.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.conformance.slurm.backfill import run_backfill
 from fairway.conformance.slurm.cases import PlanCase, SlurmJob, SlurmWindow
 from fairway.plan import (
     BookingMode,
@@ -68,16 +68,21 @@ class CaseRoom:
         self.capacity = np.array([(node.cpus, node.mem_mb, node.gpus) for node in case.nodes], np.int64).reshape(-1, 3)
         self.ordered = sorted(case.pending, key=lambda job: -job.priority)
         self.jobs = {job.id: self._waiting_job(job) for job in self.ordered}
+        self.is_up = np.array([node.state == "up" for node in case.nodes], np.bool_)
         self._down = [node.name for node in case.nodes if node.state != "up"]
         self.times = {running.id: (float(running.start), float(running.end)) for running in case.running}
 
-    def calendar(self, mode: BookingMode, *, empty: bool = False) -> Calendar:
-        """What runs, unless it is to be `empty`, and what is closed."""
+    def calendar(
+        self, mode: BookingMode = BookingMode.NODES, *, empty: bool = False, is_closed: bool = True
+    ) -> Calendar:
+        """What runs, unless it is to be `empty`, and what is closed, unless all of it is to be open."""
         weights = np.array([node.weight for node in self.case.nodes], np.int64)
         calendar = Calendar(self.capacity, NOW, ConsecutiveRows(_positions(self.names), weights, column=0), mode)
         for running in () if empty else self.case.running:
             need = member_need(running.amounts, exclusive=running.exclusive)
             calendar.occupy(running.id, self.rows_of(running.on), need, running.end)
+        if not is_closed:
+            return calendar
         for number, window in enumerate(self.case.windows):
             calendar.close(_window_key(window, number), self.rows_of(window.on), window.start, window.end)
         calendar.close(DOWN, self.rows_of(self._down), NOW, math.inf)
@@ -112,15 +117,18 @@ class CaseRoom:
         return WaitingJob(job.id, (members,), float(job.limit_s), begin=begin, after=after)
 
 
-def own_plan(room: CaseRoom, last: Collection[str] = ()) -> OwnPlan:
-    """Plan the whole case; jobs that are to come `last` do so whatever their priority."""
-    calendar = room.calendar(BookingMode.NODES)
+def own_plan(room: CaseRoom) -> OwnPlan:
+    """Plan the whole case."""
+    calendar = room.calendar()
     refused = [job.id for job in room.ordered if not room.can_ever_run(job.id)]
     waiting = [room.jobs[job.id] for job in room.ordered if job.id not in refused]
-    waiting.sort(key=lambda job: job.key in last)
-    started = start_all(room, calendar, waiting)
+    outcome = run_backfill(room, waiting, depth=1 if room.case.mode == "easy" else math.inf)
+    started, promised = outcome.started, outcome.booked
+    for key, slot in started.items():
+        calendar.start(room.jobs[key], slot)
+    for key, slot in promised.items():
+        calendar.book(room.jobs[key], slot)
     waiting = [job for job in waiting if job.key not in started]
-    promised = {key: promise.slot for key, promise in calendar.promises.items()}
     dated = {key: slot for key, slot in dates(calendar, waiting, _times(room, started)).items() if key not in promised}
     return OwnPlan(calendar, started, promised, dated, refused)
 

@@ -1,8 +1,9 @@
 """What must hold of recorded files, file by file: findings added up and held against their bounds.
 
 In: a folder of recorded files, or some of them. Out: `SlurmCheck`s, the rows of the table that `fairway conformance
---slurm` prints. What a file is about is told by its name (`plan-*`, `fairshare*`, `priority*`), what is expected of it
-by the setting and the mode that its cases were recorded with. A check without a bound is told and not judged.
+--slurm` prints. What a file is about is told by its name (`plan-*`, `fairshare*`, `priority*`, logs in `swf/`), what is
+expected of it by the setting and the mode that its cases were recorded with. A check without a bound is told and not
+judged.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final, NamedTuple
 
 from fairway.conformance.corpus import SUFFIXES, CaseLine, read_lines
 from fairway.conformance.slurm.cases import plan_case
+from fairway.conformance.slurm.log_check import EXPECTED, LOGS, LogFindings, check_log, find_logs
 from fairway.conformance.slurm.plan_check import PlanFindings, check_plan
 from fairway.conformance.slurm.priority_check import check_priorities
 from fairway.conformance.slurm.share_check import check_decay, check_shares, share_case
@@ -33,11 +35,13 @@ STARTED_AT_ONCE: Final = {
 chooses."""
 
 MEAN_START: Final = {"alone": 0.01, "many": 0.05}
-"""How far the mean start may be from Slurm's where both have an answer: without slots of Slurm's that run into
-windows, and with the jobs planned last that Slurm gave up and holds no slot for. With these in, the difference is
-mostly theirs: it is told, and not judged.
-"""
+"""How far the mean start of a file may be from Slurm's, over all jobs that both gave a date."""
 REASONS: Final = 0.95
+EXACT: Final = ("fcfs", "easy")
+"""Policies of logs under which every start is compared."""
+MEAN_WAIT: Final = {"conservative": 0.03}
+"""How far the mean wait of a log may be from what another program has; in logs whose limits are the run times it is
+told, as in such a log no job ends early, and nobody has shown what others do with the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +64,13 @@ class SlurmFile(NamedTuple):
 
 
 def recorded_files(path: Path) -> list[SlurmFile]:
-    """The files to check: all of a folder whose names are known, or this one."""
+    """The files to check: all of a folder whose names are known, and its logs; or this one."""
     paths = sorted(path.iterdir()) if path.is_dir() else [path]
     files = [SlurmFile(one, kind) for one in paths if one.name.endswith(SUFFIXES) for kind in KINDS if _is(one, kind)]
+    files += [SlurmFile(log, LOGS) for log in find_logs(path)]
     if not files:
         names = ", ".join(f"{kind}*{SUFFIXES[0]}[.gz]" for kind in KINDS)
-        problem = f"holds nothing that was recorded from Slurm; there would be files named {names}"
+        problem = f"holds nothing that was recorded from Slurm; there would be files named {names}, or {LOGS}/*.swf[.gz]"
         raise DecodeError(problem, source=str(path))
     return files
 
@@ -74,12 +79,39 @@ def check_files(
     files: Sequence[SlurmFile], jobs: int, advance: Callable[[float], None] = lambda part: None
 ) -> Iterator[SlurmCheck]:
     """All rows, file by file, over so many processes; `advance` is told how many files are done."""
+    is_empty = True
     for file in files:
-        lines = list(read_lines([file.path]))
-        if not lines:
-            raise DecodeError("has no cases", source=str(file.path))
-        yield from KINDS[file.kind](file.path.name, lines, jobs)
+        if file.kind != LOGS:
+            lines = list(read_lines([file.path]))
+            is_empty &= not lines
+            yield from KINDS[file.kind](file.path.name, lines, jobs) if lines else _no_cases(file)
+            advance(1)
+    logs = [file.path for file in files if file.kind == LOGS]
+    found = dict[int, list[LogFindings]]()
+    for number, findings in run_all(check_log, logs, jobs):
+        found[number] = findings
         advance(1)
+    for number, log in enumerate(logs):
+        yield from _log_checks(f"{LOGS}/{log.name}", found[number])
+    if is_empty and not logs:
+        raise DecodeError("has no cases", source=", ".join(str(file.path) for file in files))
+
+
+def _no_cases(file: SlurmFile) -> Iterator[SlurmCheck]:
+    yield SlurmCheck(file.path.name, "nothing is recorded in it", "no cases")
+
+
+def _log_checks(file: str, found: Sequence[LogFindings]) -> Iterator[SlurmCheck]:
+    if not found:
+        yield SlurmCheck(file, f"no starts in {EXPECTED} to compare with", "no jobs")
+    for one in found:
+        what = f"{one.policy}, ties {one.ties}" if one.policy != "fcfs" else one.policy
+        if one.policy in EXACT:
+            yield _all_of(file, f"{what}: every start", one.jobs, tuple(one.other))
+            continue
+        bound = None if one.policy not in MEAN_WAIT or one.limits_are_runs else MEAN_WAIT[one.policy]
+        yield _deviation(file, f"{what}: mean wait", one.own_wait, one.their_wait, bound)
+        yield _share_of(file, f"{what}: same start", one.same, one.jobs, None, ())
 
 
 def _is(path: Path, kind: str) -> bool:
@@ -119,7 +151,9 @@ def _whole_rows(file: str, setting: str, mode: str, found: Sequence[PlanFindings
     bound = MEAN_START[setting] if mode != "stock" else None  # stock Slurm plans in whole minutes
     yield _deviation(file, "mean start, all jobs dated by both", ours, theirs, bound)
     ours, theirs = sum(one.own_starts for one in found), sum(one.slurm_starts for one in found)
-    yield _deviation(file, "mean start, without Slurm's gaps", ours, theirs, None)
+    yield _deviation(file, "mean start, without slots in windows", ours, theirs, None)
+    alike, dated = sum(one.dated_alike for one in found), sum(one.dated for one in found)
+    yield _share_of(file, "same start in the whole plan ± 15 s", alike, dated, None, ())
 
 
 def _own_rows(file: str, found: Sequence[PlanFindings]) -> Iterator[SlurmCheck]:
