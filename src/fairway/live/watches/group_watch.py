@@ -3,9 +3,9 @@
 In: a connection, a group with its version, and the kinds of it that somebody reads. Out: events to `deliver`, as of any
 other kind; when a kind is no longer served, its objects are gone. Which kinds there are says the group's discovery
 document, asked for every half a minute, at once when a watch finds its kind missing, and soon and several times when
-somebody speaks of objects that are not known (`look_again`): it takes no right that every user does not have. Of a group
-that the server may have in several versions, the first that it has is watched, for as long as it has that. Not being
-served is no error, and is logged once. `cluster_watch` runs one for each group.
+somebody speaks of objects that are not known (`look_again`): it takes no right that every user does not have. Of a
+group that the server may have in several versions, the first that it has is watched, for as long as it has that. Not
+being served is no error, and is logged once. `cluster_watch` runs one for each group.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class GroupWatch:
     # -- what is served ------------------------------------------------------------------------------------------------
 
     async def _served(self) -> set[str] | None:
-        """Which of the kinds there are, by their plurals, in the version that is watched from now on; None: nobody says.
+        """Which of the kinds there are, by their plurals, in the version that is watched from now on; None: no answer.
 
         What is watched already stays, if the server still has it: no version is better than another.
         """
