@@ -467,7 +467,8 @@ INDEXED: dict[str, Any] = {"completion_mode": "Indexed", "parallelism": 3, "comp
 
 def named(pod: Pod) -> str:
     """The group of a pod."""
-    return "" if pod.spec.scheduling_group is None else pod.spec.scheduling_group.pod_group_name
+    group = pod.spec.scheduling_group
+    return "" if group is None else group.pod_group_name or ""
 
 
 def test_pods_that_run_at_once_are_a_group_where_jobs_make_them() -> None:
