@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fairway.config.gangs import Gangs
 from fairway.conformance.corpus import CaseLine, case_name, read_lines
 from fairway.conformance.corpus_run import check_line
 
@@ -59,4 +60,22 @@ def test_decides_as_kube_scheduler_did(line: CaseLine) -> None:
 def test_decides_about_all_groups_as_kube_scheduler_did(file: Path) -> None:
     results = [check_line(line) for line in read_lines([file])]
     assert results
+    assert [result for result in results if result.mismatches] == []
+
+
+# -- pods that belong to nobody ----------------------------------------------------------------------------------------
+
+ALONE = [line for line in LINES if not Path(line.file).name.startswith("gang-")]
+MODES = {
+    "fairway": Gangs(),
+    "kube": Gangs(mode="kube", topology=True, workload_preemption=True),
+    "coscheduling": Gangs(mode="coscheduling"),
+    "pfnet": Gangs(mode="pfnet", prefix="gang.example.com"),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pods_alone_are_decided_about_as_without_gangs(mode: str) -> None:
+    results = [check_line(line, MODES[mode]) for line in ALONE[:: 2 if mode == "fairway" else 5]]
+    assert len(results) > 50
     assert [result for result in results if result.mismatches] == []

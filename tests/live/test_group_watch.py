@@ -190,6 +190,27 @@ def test_both_groups_are_told_apart() -> None:
     play(story)
 
 
+@pytest.mark.parametrize("is_closed", [False, True], ids=["told", "to be found out"])
+def test_of_several_versions_one_is_watched_for_as_long_as_it_is_served(is_closed: bool) -> None:
+    """The first that the server has; who watches does not change to another while that is there."""
+    kinds = (OptionalKind(Dataset, f"{NEW}/v1", "datasets", frozenset(), older=(f"{NEW}/v1alpha1",)),)
+
+    async def story(api: FakeApiServer) -> None:
+        api.serve(f"datasets.{NEW}", "Dataset")
+        api.put(f"datasets.{NEW}", dataset("a"))
+        if is_closed:
+            api.answer("GET", f"/apis/{NEW}/v1(alpha1)?$", 403, "closed", times=20)
+            api.answer("GET", f"/apis/{NEW}/v1/datasets", 404, "there is no such kind", times=20)
+        async with watching(api, kinds) as stage:
+            await api.until(lambda: stage.heard.words == [f"ADDED {NEW} a"])
+            stage.clock.skip()
+            await settle()
+            api.put(f"datasets.{NEW}", dataset("b"))
+            await api.until(lambda: stage.heard.words[1:] == [f"ADDED {NEW} b"])
+
+    play(story)
+
+
 def test_one_kind_of_a_group_may_be_missing() -> None:
     async def story(api: FakeApiServer) -> None:
         api.serve(f"datasets.{NEW}", "Dataset")

@@ -252,6 +252,23 @@ def test_what_a_pod_group_has_to_say_is_written_though_the_first_try_is_refused(
     play(story, ("nodes", node("n1")), configuration=CONFIGURATION)
 
 
+@pytest.mark.parametrize("streams_lists", [True, False])
+def test_a_server_that_has_the_next_version_of_pod_groups_is_served(streams_lists: bool) -> None:
+    async def story(api: FakeApiServer, live: LiveScheduler) -> None:
+        api.streams_lists = streams_lists
+        api.serve(*GROUP_KIND[:2], "v1beta1")
+        made = api.put(GROUP_KIND[0], pod_group("t", 2))
+        if not streams_lists:
+            del made["apiVersion"], made["kind"]  # items of lists do not have them
+        for each in grouped("t", 2):
+            api.put("pods", each)
+        await api.until(lambda: said(api, "t") == ("True", "Scheduled", ""))
+        paths = {path for method, path, _ in api.requests if method == "PATCH" and "podgroups" in path}
+        assert paths == {"/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups/t/status"}
+
+    play(story, ("nodes", node("n1")), configuration=CONFIGURATION)
+
+
 def test_a_group_that_makes_room_for_a_job_is_told_and_so_is_everybody() -> None:
     async def story(api: FakeApiServer, live: LiveScheduler) -> None:
         api.serve(*GROUP_KIND)

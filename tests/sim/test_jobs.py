@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from fairway.config import Configuration, decode_configuration
 from fairway.plugins.registry import REGISTRY
+from fairway.record import Run
+from fairway.scenario.scenario import load_scenario
+from fairway.scenario.simulate import simulate as simulate_scenario
 from fairway.sim.sim_scheduler import SchedulerSettings
 from fairway.sim.simulation import SchedulerPlan
 from fairway.testing import node
@@ -49,6 +55,51 @@ def test_a_job_that_does_not_fit_holds_nothing_and_starts_the_moment_it_fits() -
     ended = next(time for time, what in diary.of("busy") if what == "Succeeded")
     assert {diary.of(f"train-{number}")[0][0] for number in range(3)} == {ended}
     assert condition(simulation) == ("True", "Scheduled", 1)
+
+
+@pytest.mark.parametrize("mode", ["fairway", "kube"])
+def test_pods_of_an_indexed_job_start_together_where_jobs_make_groups(tmp_path: Path, mode: str) -> None:
+    """The first node has room for two of the three."""
+    (tmp_path / "job.yaml").write_text(
+        """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: ml, annotations: {fairway.dev/arrival: 5s}}
+spec:
+  parallelism: 3
+  completions: 3
+  completionMode: Indexed
+  template:
+    metadata: {annotations: {fairway.dev/duration: "60"}}
+    spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: 2}}}]}
+"""
+    )
+    (tmp_path / "scenario.yaml").write_text(
+        f"""\
+apiVersion: fairway.dev/v1alpha1
+kind: Scenario
+metadata: {{name: groups}}
+spec:
+  end: 5m
+  cluster: {{nodes: [{{name: "n-{{}}", count: 2, cpu: 4}}]}}
+  workload:
+    - files: [job.yaml]
+    - synthetic:
+        name: busy
+        arrivals: {{pattern: even, count: 1, over: 1s}}
+        classes: [{{name: web, cpu: 3, duration: 1m}}]
+  controllers: {{podGroups: true}}
+  policies: {{gangs: {{config: {{profiles: [{{fairway: {{gangs: {{mode: {mode}}}}}}}]}}}}}}
+"""
+    )
+    path = tmp_path / "run.duckdb"
+    simulate_scenario(load_scenario(tmp_path / "scenario.yaml"), record=path, policy="gangs")
+    with Run.open(path) as run:
+        (row,) = run.jobs
+        assert (row["job"], row["spelling"], row["min_count"]) == ("ml/train", "scheduling.k8s.io", 3)
+        starts = {each["bound_seconds"] for each in run.pods.where("owner = 'Job/train'")}
+        assert starts == {row["started_seconds"]}
+        assert row["ended"] == "Succeeded"
 
 
 def test_a_job_that_never_fits_is_hardly_tried() -> None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from fairway.cluster import Cluster
 from fairway.config import decode_configuration, default_configuration
 from fairway.config.configuration import ConfigError
+from fairway.config.gangs import Gangs
 from fairway.conformance.corpus import Case, CaseLine, decode_case
 from fairway.conformance.difference import OTHER_ERRORS, FieldDifference, differences, group_differences
 from fairway.conformance.group_run import run_group_case
@@ -47,17 +48,20 @@ class CaseResult(NamedTuple):
     mismatches: list[Mismatch]
 
 
-def check_line(line: CaseLine) -> CaseResult:
+def check_line(line: CaseLine, gangs: Gangs | None = None) -> CaseResult:
     """Decode, run and compare a case; top-level, so that other processes can be given it."""
-    return check_case(decode_case(line))
+    return check_case(decode_case(line), gangs)
 
 
-def check_case(case: Case) -> CaseResult:
-    """Run a case and compare. If the engine fails on a pod, that pod and the ones after it do not match."""
+def check_case(case: Case, gangs: Gangs | None = None) -> CaseResult:
+    """Run a case and compare. If the engine fails on a pod, that pod and the ones after it do not match.
+
+    Pods that belong to nobody are decided about as recorded whatever `gangs` says; groups are as the case's gates say.
+    """
     mismatches: list[Mismatch] = []
     expected = iter(case.expect)
     is_grouped = case.feature_gates is not None
-    attempts = run_group_case(case) if is_grouped else run_case(case)
+    attempts = run_group_case(case) if is_grouped else run_case(case, gangs)
     compare = group_differences if is_grouped else differences
     subject = "group" if is_grouped else "pod"
     for expect in expected:
@@ -79,11 +83,11 @@ def check_case(case: Case) -> CaseResult:
     return CaseResult(case.source, case.name, case.focus, num_pods, mismatches)
 
 
-def run_case(case: Case) -> Iterator[dict[str, Any]]:
+def run_case(case: Case, gangs: Gangs | None = None) -> Iterator[dict[str, Any]]:
     """What becomes of each pod, in order. A case of focus `replay` is told in fewer words."""
     cluster = Cluster()
     cluster.load(case.objects)
-    profile = _profile(case, cluster)
+    profile = _profile(case, cluster, gangs)
     brief = case.focus == "replay"
     for number, pod in enumerate(case.pods, 1):
         gate = profile.gate(pod)
@@ -102,11 +106,11 @@ def run_case(case: Case) -> Iterator[dict[str, Any]]:
         yield seen
 
 
-def _profile(case: Case, cluster: Cluster) -> Profile:
+def _profile(case: Case, cluster: Cluster, gangs: Gangs | None) -> Profile:
     if case.config is None:
-        configuration = default_configuration(REGISTRY)
+        configuration = default_configuration(REGISTRY, gangs)
     else:
-        configuration = decode_configuration(case.config, f"{case.source}, config", REGISTRY)
+        configuration = decode_configuration(case.config, f"{case.source}, config", REGISTRY, gangs)
     return Profile(configuration.profiles[0], cluster, tie_break="first", sampling="all", now=EPOCH.timestamp)
 
 

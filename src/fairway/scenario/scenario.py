@@ -103,10 +103,12 @@ class Scenario:
 
     @property
     def controller_settings(self) -> ControllerSettings:
-        """How fast controllers are."""
-        times = self.spec.controllers
+        """How fast controllers are, and what they make."""
+        wanted = self.spec.controllers
         return ControllerSettings(
-            reconcile_latency=float(times.reconcile_latency), provision_latency=float(times.provision_latency)
+            reconcile_latency=float(wanted.reconcile_latency),
+            provision_latency=float(wanted.provision_latency),
+            pod_groups=wanted.pod_groups,
         )
 
     @property

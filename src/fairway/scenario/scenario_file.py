@@ -198,6 +198,10 @@ class ControllerTimes(ScenarioPart, frozen=True, kw_only=True):
     provision_latency: Annotated[
         Duration, Meta(description="From a claim that needs a volume to the volume that was made for it.")
     ] = Duration(CONTROLLERS.provision_latency)
+    pod_groups: Annotated[
+        bool,
+        Meta(description="Indexed Jobs whose pods all run at once make PodGroups of them (gate WorkloadWithJob)."),
+    ] = False
 
 
 class Fault(ScenarioPart, frozen=True, kw_only=True):

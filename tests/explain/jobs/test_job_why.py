@@ -150,6 +150,37 @@ def test_a_job_that_can_not_be_tried_says_why(folder: Folder, things: list[Any],
     assert printed.code == 3
 
 
+def test_who_made_the_members_of_an_incomplete_job_is_told(folder: Folder) -> None:
+    made = members(2, namespace="ml", owner="Job/train-workers")
+    by_hand = [msgspec.structs.replace(each, metadata=msgspec.structs.replace(each.metadata, name="by-hand", uid="h"))
+               for each in members(1, namespace="ml")]  # fmt: skip
+    things = [pod_group("train", 8, namespace="ml"), *made, *by_hand]
+    printed = folder.attempt(CLUSTER, things, "--config", config(folder), command="why ml/train")
+    assert printed.out.splitlines()[0] == "job ml/train waits · 3 of 8 members are there (min 8, PodGroup)"
+    assert printed.out.splitlines()[-1] == "  made    2 by Job ml/train-workers, 1 by no controller"
+    document = folder.attempt(
+        CLUSTER, things, "--config", config(folder), "-o", "json", command="why ml/train"
+    ).document
+    assert document["madeBy"] == {"Job ml/train-workers": 2, "": 1}
+
+
+def test_a_replacement_for_which_its_domain_has_no_room_says_so(folder: Folder) -> None:
+    """The job runs in r1, where the place of the one that is gone is taken; r2 is free, and does not count."""
+    first, second, third = job(3)[1:]
+    running = [
+        msgspec.structs.replace(each, spec=msgspec.structs.replace(each.spec, node_name=name))
+        for each, name in ((first, "a1"), (second, "a2"))
+    ]
+    nodes = [node("a1", cpu=3, labels={RACK: "r1"}), node("a2", cpu=3, labels={RACK: "r1"})]
+    cluster = [*nodes, node("b1", cpu=8, labels={RACK: "r2"}), *running]
+    things = [pod_group("train", 2, namespace="ml", topology=RACK), third]
+    printed = folder.attempt(cluster, things, "--config", config(folder), command="why ml/train")
+    assert printed.out.splitlines()[0].startswith("job ml/train has started · 2 of 2 members run on 2 nodes")
+    assert printed.out.splitlines()[0].endswith("1 more wait")
+    assert "  blocking  train-2 in r1:     2  nodes" in printed.out
+    assert "0  NodeResourcesFit   2 short: cpu 2 (needs 2, most free 1)" in printed.out
+
+
 def test_a_member_opens_with_its_job(folder: Folder) -> None:
     printed = folder.attempt(CLUSTER, job(), "--config", config(folder), command="why ml/train-0")
     lines = printed.out.splitlines()
@@ -256,6 +287,28 @@ def test_a_job_of_a_run_is_explained_as_it_was(folder: Folder, run: str) -> None
     assert after.out.splitlines()[0].startswith("job default/train has started · 3 of 3 members run on 1 node")
     document = folder.run("why", "train", "--run", run, "--at", "31s", "-o", "json").document
     assert (document["atSeconds"], document["fit"], document["story"]["numAttempts"]) == (31, 1, 2)
+
+
+def test_room_that_comes_and_goes_is_told(folder: Folder) -> None:
+    """One pod at a time is away, from another node each time: a job of two never has both, and has had all three."""
+    path = folder.path / "run.duckdb"
+    said = {"fairway.dev/gang": "train", "fairway.dev/gang-size": "2"}
+    job = [pod(f"train-{number}", cpu=3, annotations=said) for number in range(2)]
+    busy = [(0.0, lasting(f"busy-{number}", 60 + 30 * number, cpu=3)) for number in range(3)]
+    next_ones = [(70.0 + 30 * number, lasting(f"next-{number}", 500, cpu=3)) for number in range(3)]
+    nodes = [node(f"n{number}", cpu=4) for number in range(3)]
+    arrivals = [*busy, *((1.0, each) for each in job), *next_ones]
+    recorded(path, nodes, arrivals, config=configuration("fairway"), end=300).close()
+    told = (
+        "  room comes and goes: 3 nodes had some since it was complete, for 3 members by and by, but at no time for "
+        "more than 1 of 2; nobody keeps it for a job in no queue"
+    )
+    printed = folder.run("why", "train", "--run", str(path), "--at", "200s")
+    assert told in printed.out.splitlines()
+    document = folder.run("why", "train", "--run", str(path), "--at", "200s", "-o", "json").document
+    assert document["passingRoom"] == {"needed": 2, "atOnce": 1, "nodes": 3, "inTurn": 3}
+    early = folder.run("why", "train", "--run", str(path), "--at", "80s")
+    assert "comes and goes" not in early.out  # one node had room, and that is not enough in any case
 
 
 def test_a_member_of_a_run_opens_with_its_job(folder: Folder, run: str) -> None:

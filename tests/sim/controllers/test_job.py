@@ -17,6 +17,7 @@ from fairway.model.controllers import (
 )
 from fairway.sim.controllers import ControllerSettings
 from fairway.testing import node
+from fairway.testing.group_builders import pod_group
 from tests.sim.controllers.world import World, template
 
 DISRUPTED = PodCondition(type="DisruptionTarget", status="True")
@@ -155,7 +156,7 @@ def test_each_index_succeeds_once() -> None:
     assert pod.metadata.labels["batch.kubernetes.io/job-completion-index"] == "1"
     world.run(15)
     assert indexes(world) == ["3", "4"]
-    world.run(25)
+    world.run(55)
     assert world.job().status.completed_indexes == "0-4"
     assert (world.verdict(), world.num_created) == ("Complete CompletionsReached", 5)
 
@@ -456,3 +457,70 @@ def test_a_long_job_keeps_numbers_not_pods() -> None:
     assert (world.verdict(), world.num_created, world.most) == ("Complete CompletionsReached", 5000, 500)
     living: list[Pod] = world.pods
     assert living == []
+
+
+# -- PodGroups ---------------------------------------------------------------------------------------------------------
+
+GROUPS = ControllerSettings(pod_groups=True)
+INDEXED: dict[str, Any] = {"completion_mode": "Indexed", "parallelism": 3, "completions": 3}
+
+
+def named(pod: Pod) -> str:
+    """The group of a pod."""
+    group = pod.spec.scheduling_group
+    return "" if group is None else group.pod_group_name or ""
+
+
+def test_pods_that_run_at_once_are_a_group_where_jobs_make_them() -> None:
+    world = World(settings=GROUPS, binds=False)
+    world.api.create(job(**INDEXED))
+    world.run(1)
+    (group,) = world.api.objects("PodGroup")
+    assert group.spec.scheduling_policy.gang.min_count == 3
+    owner = group.metadata.controller
+    assert (owner.kind, owner.name) == ("Job", "job")
+    assert group.metadata.name == "job"
+    assert [named(each) for each in world.pods] == ["job"] * 3
+    world.api.remove(world.api.find("Job", "default", "job"))
+    world.run(2)
+    assert world.api.objects("PodGroup") == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "spec"),
+    [
+        (ControllerSettings(), INDEXED),
+        (GROUPS, INDEXED | {"parallelism": 2}),
+        (GROUPS, INDEXED | {"parallelism": 1, "completions": 1}),
+        (GROUPS, {"parallelism": 3, "completions": 3}),
+    ],
+    ids=["not asked for", "in turns", "one pod", "not indexed"],
+)
+def test_other_jobs_make_no_group(settings: ControllerSettings, spec: dict[str, Any]) -> None:
+    world = World(settings=settings, binds=False)
+    world.api.create(job(**spec))
+    world.run(1)
+    assert world.pods
+    assert world.api.objects("PodGroup") == []
+    assert {named(each) for each in world.pods} == {""}
+
+
+def test_a_pod_that_is_made_again_belongs_to_the_same_group() -> None:
+    world = World(settings=GROUPS)
+    world.api.create(job(**INDEXED, template=failing(), backoff_limit=10))
+    world.run(55)
+    assert len(world.api.objects("PodGroup")) == 1
+    assert world.num_created > 3
+    assert {named(each) for each in world.pods} == {"job"}
+
+
+def test_a_group_of_somebody_else_is_left_alone() -> None:
+    world = World(settings=GROUPS, binds=False)
+    world.api.create(pod_group("job", 7))
+    world.api.create(job(**INDEXED))
+    world.run(1)
+    assert len(world.pods) == 3
+    assert {named(each) for each in world.pods} == {""}
+    world.api.remove(world.api.find("Job", "default", "job"))
+    world.run(2)
+    assert len(world.api.objects("PodGroup")) == 1

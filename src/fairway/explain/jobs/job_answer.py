@@ -20,6 +20,7 @@ from fairway.explain.jobs.job_replay import group_of
 from fairway.explain.jobs.job_text import headline, job_lines
 from fairway.explain.jobs.job_trial import find_job, know_members, no_job, place_job, profile_of_job, units
 from fairway.explain.jobs.next_try import next_try
+from fairway.explain.jobs.passing_room import passing_room
 from fairway.explain.manifests import Manifests
 from fairway.explain.run_moment import Moment, objects_seen
 from fairway.explain.run_schedulers import plugin_notes, run_schedulers, scheduler_of
@@ -191,6 +192,9 @@ def job_of_run(run: Run, name: str, at: float | None = None) -> JobAnswer:
     explanation = None
     if row["ended_seconds"] is None or time < row["ended_seconds"]:
         explanation = explain_run_job(run, row, Moment(time))
+        if explanation is not None and (passing := passing_room(run, row, time, explanation)) is not None:
+            story.insert(1, f"  {passing.line}")
+            about["passingRoom"] = passing.document()
     answer = JobAnswer(row["job"], explanation, lambda until: time_text(max(until - run.began, 0.0)), story, about)
     answer.notes = [*run_notes(run), *plugin_notes(run_schedulers(run))]
     return answer

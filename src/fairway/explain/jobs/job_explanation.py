@@ -8,6 +8,7 @@ cluster changes. Called by `job_answer` for jobs of files, runs and live cluster
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, Literal, NamedTuple
 
@@ -70,9 +71,16 @@ class JobExplanation:
             return
         decision = self.decision = decide_together(profile, group, self.ready)
         if decision.outcome is GroupOutcome.SCHEDULED:
-            return
-        self._fewer = most_members(profile, group, spec, self.ready)
-        self.blocking = blocking_member(decision)
+            self._fewer = 0, decision
+            if group.num_scheduled < max(spec.min_count, 1):
+                return
+            # It runs; of those that came later, such as in the place of one that is gone, somebody may still wait.
+            self.blocking = next((each for each in decision.members if each.diagnosis is not None), None)
+            if self.blocking is None:
+                return
+        else:
+            self._fewer = most_members(profile, group, spec, self.ready)
+            self.blocking = blocking_member(decision)
         if self.blocking is not None:
             self.resource = decision.resource or short_of(self.blocking.diagnosis)
             with self._others_placed():
@@ -100,6 +108,12 @@ class JobExplanation:
     def num_there(self) -> int:
         """How many members live."""
         return len(self.group)
+
+    @property
+    def makers(self) -> dict[str, int]:
+        """How many members each controller has made, as `Kind namespace/name`; "": nobody has."""
+        owners = ((pod.metadata.namespace, pod.metadata.controller) for pod in self.group.pods.values())
+        return dict(Counter("" if owner is None else f"{owner.kind} {space}/{owner.name}" for space, owner in owners))
 
     @property
     def min_count(self) -> int | None:
@@ -163,6 +177,7 @@ class JobExplanation:
             "minCount": self.min_count,
             "size": spec.size if isinstance(spec, GroupSpec) else None,
             "there": self.num_there,
+            "madeBy": self.makers,
             "gated": self.group.num_gated,
             "bound": self.group.num_scheduled,
             "fit": self.num_fitting,

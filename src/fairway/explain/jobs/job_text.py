@@ -100,6 +100,8 @@ def job_lines(about: JobExplanation, clock: Clock) -> list[str]:
         placed = ", ".join(f"{number} on {node}" for node, number in sorted(counts.items())[:SHOWN])
         more = f" and {len(counts) - SHOWN} nodes more" if len(counts) > SHOWN else ""
         return [*lines, f"    {placed}{more}"]
+    if about.state == "incomplete":
+        lines.append(_makers_line(about))
     if about.rooms:
         lines += _room_lines(about, clock)
     if about.blocking is not None:
@@ -127,6 +129,14 @@ def _kind_line(about: JobExplanation, kind: Kind) -> str:
     if isinstance(spec, GroupSpec) and spec.one_per_node:
         topology += ", one per node"
     return f"  {len(kind)} × {_kind_name(kind)}   {', '.join(amounts) or 'no requests'}{topology}"
+
+
+def _makers_line(about: JobExplanation) -> str:
+    """Who made the members that are there: whoever makes the others is to be asked why they are not."""
+    makers = sorted(about.makers.items(), key=lambda maker: (-maker[1], maker[0]))
+    named = [f"{count_text(number)} by {name or 'no controller'}" for name, number in makers[:NAMED]]
+    more = [f"others by {len(makers) - NAMED} more"] if len(makers) > NAMED else []
+    return f"  made    {', '.join([*named, *more])}"
 
 
 def _kind_name(kind: Kind) -> str:

@@ -3,8 +3,9 @@
 In: a connection, a group with its version, and the kinds of it that somebody reads. Out: events to `deliver`, as of any
 other kind; when a kind is no longer served, its objects are gone. Which kinds there are says the group's discovery
 document, asked for every half a minute, at once when a watch finds its kind missing, and soon and several times when
-somebody speaks of objects that are not known (`look_again`): it takes no right that every user does not have. Not being
-served is no error, and is logged once. `cluster_watch` runs one for each group.
+somebody speaks of objects that are not known (`look_again`): it takes no right that every user does not have. Of a
+group that the server may have in several versions, the first that it has is watched, for as long as it has that. Not
+being served is no error, and is logged once. `cluster_watch` runs one for each group.
 """
 
 from __future__ import annotations
@@ -59,11 +60,12 @@ class GroupWatch:
     ) -> None:
         self._connection = connection
         self._kinds = {kind.plural: kind for kind in kinds}
-        self._api_version = kinds[0].api_version
+        self._api_versions = kinds[0].api_versions
+        self._api_version = self._api_versions[0]  # the one that is watched, if anything is
         self._deliver = deliver
         self._clock = clock
         self._watched: dict[str, _Watched] = {}  # by plural
-        self._missing: set[str] = set()  # plurals that the server did not know when it was asked for their objects
+        self._missing: set[tuple[str, str]] = set()  # versions and plurals of which the server said it has no objects
         self._doubt = asyncio.Event()
         self._period = PERIOD_SECONDS  # until the next look
         self._looked_at = float("-inf")
@@ -128,9 +130,25 @@ class GroupWatch:
     # -- what is served ------------------------------------------------------------------------------------------------
 
     async def _served(self) -> set[str] | None:
-        """Which of the kinds there are, by their plurals; None if there was no answer."""
-        path, url = self.path, self._connection.url
+        """Which of the kinds there are, by their plurals, in the version that is watched from now on; None: no answer.
+
+        What is watched already stays, if the server still has it: no version is better than another.
+        """
         missing, self._missing = self._missing, set()
+        versions = self._api_versions
+        if self._watched:
+            versions = (self._api_version, *(other for other in versions if other != self._api_version))
+        for version in versions:
+            served = await self._served_in(version, {plural for asked, plural in missing if asked == version})
+            if served is None:
+                return None
+            if served:
+                await self._turn_to(version)
+                return served
+        return set()
+
+    async def _served_in(self, version: str, missing: set[str]) -> set[str] | None:
+        path, url = f"/apis/{version}", self._connection.url
         try:
             answer = await self._connection.request("GET", path)
         except Unreachable as problem:
@@ -143,6 +161,13 @@ class GroupWatch:
             return None
         self._problem = None
         return served
+
+    async def _turn_to(self, version: str) -> None:
+        """Watch that version from now on; objects of another are gone with it."""
+        if version != self._api_version:
+            for plural in sorted(self._watched):
+                await self._stop(plural)
+            self._api_version = version
 
     def _read(self, answer: Answer, missing: set[str]) -> set[str]:
         """An answer of the discovery, given what watches have found missing."""
@@ -161,7 +186,7 @@ class GroupWatch:
             await self._stop(plural)
         for plural, kind in self._kinds.items():
             if plural in served and plural not in self._watched:
-                reflector = Reflector(self._connection, kind.watched, self._deliver, self._clock)
+                reflector = Reflector(self._connection, kind.watched(self._api_version), self._deliver, self._clock)
                 reflector.on_missing = lambda plural=plural: self._doubts(plural)
                 self._watched[plural] = _Watched(reflector)
                 logger.info("%s of %s are served, and watched", plural, self._api_version)
@@ -179,7 +204,7 @@ class GroupWatch:
 
     def _doubts(self, plural: str) -> None:
         """A watch was told that there is no such kind."""
-        self._missing.add(plural)
+        self._missing.add((self._api_version, plural))
         self._doubt.set()
 
     def _goes_without(self, plural: str) -> bool:

@@ -27,11 +27,17 @@ class OptionalKind(NamedTuple):
     plural: str
     readers: frozenset[str]  # names of plugins
     is_required: bool = True  # not to be allowed to read it is an error, where it is served
+    older: tuple[str, ...] = ()  # versions that do as well, where the server does not have that one
 
     @property
-    def watched(self) -> WatchedKind:
-        """Its collection, over all namespaces."""
-        return WatchedKind(self.kind, f"/apis/{self.api_version}/{self.plural}")
+    def api_versions(self) -> tuple[str, ...]:
+        """Where it is looked for, one after the other."""
+        return self.api_version, *self.older
+
+    def watched(self, api_version: str) -> WatchedKind:
+        """Its collection in that version, over all namespaces."""
+        told = api_version if self.older else ""
+        return WatchedKind(self.kind, f"/apis/{api_version}/{self.plural}", api_version=told)
 
 
 DATA_READERS = frozenset(("DataLocality",))
@@ -42,7 +48,9 @@ OPTIONAL: tuple[OptionalKind, ...] = (
         for group in DATA_GROUPS
         for kind, plural in ((Dataset, "datasets"), (DatasetInternal, "datasetsinternal"))
     ),
-    OptionalKind(PodGroup, "scheduling.k8s.io/v1alpha2", "podgroups", GROUP_READERS),
+    OptionalKind(
+        PodGroup, "scheduling.k8s.io/v1beta1", "podgroups", GROUP_READERS, older=("scheduling.k8s.io/v1alpha2",)
+    ),
     OptionalKind(CoschedulingPodGroup, "scheduling.x-k8s.io/v1alpha1", "podgroups", GROUP_READERS),
     OptionalKind(VolcanoPodGroup, "scheduling.volcano.sh/v1beta1", "podgroups", GROUP_READERS),
 )

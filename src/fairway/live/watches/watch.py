@@ -199,6 +199,8 @@ class Reflector:
             raw = msgspec.json.decode(body, type=_Page[msgspec.Raw])
             items = [self._read_object(bytes(item)) for item in raw.items or ()]
             return _Page(raw.metadata, [item for item in items if item is not None])
+        if version := self.watched.api_version:
+            page.items = [msgspec.structs.replace(item, api_version=version) for item in page.items or ()]
         if self.on_line is not None:
             raws = msgspec.json.decode(body, type=_Page[msgspec.Raw]).items or ()
             for item, raw_item in zip(page.items or (), raws, strict=True):
@@ -302,8 +304,9 @@ class Reflector:
         """The slow way, which takes nulls, and says what is wrong."""
         tree = msgspec.json.decode(data)
         default: ApiObject = self.watched.kind()
+        version = self.watched.api_version or default.api_version
         try:
-            return decode_object({"apiVersion": default.api_version, "kind": default.kind} | tree, "watch")
+            return decode_object({"apiVersion": version, "kind": default.kind} | tree, "watch")
         except DecodeError as error:
             logger.error("an object can not be read, and is ignored: %s", error)
             return None

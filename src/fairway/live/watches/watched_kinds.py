@@ -47,6 +47,7 @@ class WatchedKind(NamedTuple):
     kind: type[ApiObject]
     path: str
     field_selector: str = ""
+    api_version: str = ""  # of its objects, where a kind is served in several; items of lists do not say it
 
 
 PODS = WatchedKind(Pod, "/api/v1/pods", UNFINISHED)

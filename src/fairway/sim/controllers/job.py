@@ -14,10 +14,11 @@ from typing import Any
 
 import msgspec
 
-from fairway.model import Job, Pod
+from fairway.model import Job, Pod, PodGroup
 from fairway.model.controllers import JobCondition
 from fairway.model.owned import index_labels, job_labels
 from fairway.sim.controllers.deletion_order import by_progress
+from fairway.sim.controllers.job_pod_group import ensure_pod_group, in_group, is_gang, remove_pod_group
 from fairway.sim.controllers.job_progress import Ending, Failures, JobProgress, index_of, intervals, parse_intervals
 from fairway.sim.controllers.pod_failure_policy import judge
 from fairway.sim.controllers.reconciler import Reconciler
@@ -193,6 +194,7 @@ class JobController(Reconciler[JobProgress]):
         if stencil is None:
             return
         labels, name = job_labels(job), job.metadata.name
+        group = self._group_of(owned)
         if not job.spec.is_indexed:
             for _ in range(number):
                 self._api.create(stencil.pod(self._free_name(owned, f"{name}-"), labels))
@@ -208,9 +210,21 @@ class JobController(Reconciler[JobProgress]):
             own = index_labels(index)
             pod = stencil.pod(self._free_name(owned, f"{name}-{index}-"), labels | own, own)
             spec = msgspec.structs.replace(pod.spec, hostname=f"{name}-{index}")
-            self._api.create(msgspec.structs.replace(pod, spec=spec))
+            pod = msgspec.structs.replace(pod, spec=spec)
+            self._api.create(pod if group is None else in_group(pod, group))
         if waiting:
             self.alarm(owned, min(waiting))
+
+    def _group_of(self, owned: JobProgress) -> PodGroup | None:
+        """What its pods belong to, where Jobs make such groups."""
+        if not self._settings.pod_groups or not is_gang(owned.thing):
+            return None
+        is_new = not (owned.serial or owned.book or owned.succeeded or owned.failed)
+        return ensure_pod_group(self._api, owned.thing, is_new)
+
+    def _owner_gone(self, owned: JobProgress) -> None:
+        if self._settings.pod_groups:
+            remove_pod_group(self._api, owned.thing)
 
     def _dismiss_all(self, owned: JobProgress, number: int) -> None:
         for pod in by_progress(owned.book.active.values())[:number]:

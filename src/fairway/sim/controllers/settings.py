@@ -22,4 +22,5 @@ class ControllerSettings(msgspec.Struct, frozen=True, kw_only=True, rename="came
     job_backoff_limit: float = 600.0
     daemon_backoff: float = 1.0  # after a daemon's first failure on a node; doubled with each further one
     daemon_backoff_limit: float = 900.0
+    pod_groups: bool = False  # do Jobs whose pods all run at once make PodGroups of them (gate WorkloadWithJob)?
     finished_jobs: int = 1000  # that nobody removes stay; of more, the oldest are removed
