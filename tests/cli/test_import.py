@@ -57,6 +57,19 @@ def test_its_occupancy_shows_like_any_other_runs(folder: Folder) -> None:
     assert "<svg" in page.read_text()
 
 
+def test_status_proposes_only_what_can_be_answered(folder: Folder) -> None:
+    """Messages do not tell how schedulers were configured, so `why` has no answer; nor how much a node has."""
+    log, run = folder.path / "sniffer.log", str(folder.path / "run.duckdb")
+    chosen = LIFE[0]._replace(name="never-bound")
+    log.write_text("\n".join(map(line_of, (chosen, *LIFE[:2]))))
+    assert folder.run("import", str(log), run).code == 0
+    status = folder.run("status", "--run", run)
+    assert status.code == 0
+    assert "default/never-bound" in status.out
+    assert re.search(r"pods +1 +\? +\? +\?$", status.out, re.MULTILINE), status.out
+    assert "fairway why" not in status.err
+
+
 def test_from_a_pipe(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fairway", "import", "-", str(tmp_path / "run.duckdb")]
     for text in (LOG.encode(), gzip.compress(LOG.encode())):

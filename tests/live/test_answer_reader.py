@@ -21,6 +21,8 @@ REFUSED = {
     "length with an underscore": OK + b"Content-Length: 1_0\r\n\r\n0123456789",
     "length with a space": OK + b"Content-Length: 1 0\r\n\r\n0123456789",
     "length in other digits": OK + "Content-Length: \u00b2\r\n\r\nhi".encode("latin-1"),
+    "length with a blank that is none": OK + b"Content-Length: 2\xa0\r\n\r\nhi",
+    "length with a vertical tab": OK + b"Content-Length: 2\x0b\r\n\r\nhi",
     "negative length": OK + b"Content-Length: -1\r\n\r\n",
     "no length": OK + b"\r\nhi",
     "two lengths": OK + b"Content-Length: 2\r\nContent-Length: 5\r\n\r\nhi",

@@ -14,7 +14,7 @@ from fairway.cluster import Cluster
 from fairway.cluster.terms import HUGE
 from fairway.cycle import Victims
 from fairway.live.extender_service.requests import MAX_NODES
-from fairway.live.extender_service.server import Callers, ExtenderServer
+from fairway.live.extender_service.server import Callers, ExtenderServer, reason_words
 from fairway.live.extenders.wire import filter_args, preemption_args
 from fairway.model import Node, Pod
 from fairway.plugin import Plugin
@@ -89,6 +89,37 @@ def test_pods_already_running_count() -> None:
     what = cluster(nodes(), [pod("old", cpu="3", node="a")])
     _, found = ask("/filter", filter_args(wanting("2"), nodes(), names_only=True), what)
     assert found["FailedNodes"]["a"] == "Insufficient cpu"
+
+
+def test_a_pod_with_thousands_of_reasons_has_an_answer_of_bounded_size() -> None:
+    """Each node lacks each of them: told whole, the answer would have a gigabyte on a few thousand nodes."""
+    there = [node(f"n{number}") for number in range(200)]
+    amounts = {f"example.com/r{number}": "1" for number in range(5000)}
+    asked = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"requests": amounts}}]}}
+    names = [one.name for one in there]
+    status, found = ask("/filter", {"Pod": asked, "NodeNames": names}, cluster(there, []))
+    assert status == 200
+    words = found["FailedNodes"] | found["FailedAndUnresolvableNodes"]
+    assert sorted(words) == sorted(names)
+    assert words["n0"].startswith("Insufficient example.com/r0, Insufficient example.com/r")
+    shown = words["n0"].count("Insufficient")
+    assert words["n0"].endswith(f", and {5000 - shown} more")
+    assert max(map(len, words.values())) < 1100
+
+
+@pytest.mark.parametrize(
+    ("reasons", "most", "words"),
+    [
+        ((), 9, ""),
+        (("short",), 9, "short"),
+        (("one", "two"), 10, "one, two"),
+        (("one", "two"), 9, "one, and 1 more"),
+        (("much too long", "two"), 9, "much too ..., and 1 more"),
+        (("much too long",), 9, "much too ..."),
+    ],
+)
+def test_reasons_are_as_many_as_there_is_room_for(reasons: tuple[str, ...], most: int, words: str) -> None:
+    assert reason_words(reasons, most) == words
 
 
 def test_prioritize_gives_each_node_its_share_of_ten() -> None:

@@ -84,6 +84,17 @@ def test_of_a_group_its_members_are_told() -> None:
     ]
 
 
+def test_of_jobs_that_start_together_all_members_are_told() -> None:
+    first, second = (
+        GroupDecision(
+            GroupKey(Spelling.KUBE, "default", name), GroupOutcome.SCHEDULED, [placed(pod(name, uid=name), "n1")]
+        )
+        for name in ("a", "b")
+    )
+    first.companions.append(second)
+    assert [name for name, *_ in messages_of(first)] == ["a", "b"]
+
+
 def test_how_a_pod_left_is_said_in_the_watchers_words() -> None:
     assert messages_of(
         Event(ADDED, seen("failed")),

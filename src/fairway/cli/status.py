@@ -126,6 +126,7 @@ def status(
             return
         standing = read_status(run, check_time(run, at))
         resources = [one for one in run.resources if _is_there(one, standing)]
+        is_explained = bool(run.schedulers)  # else nobody knows what they would say
         when = time_text(standing.at) + (f" of {time_text(run.end_seconds)}" if standing.at != run.end_seconds else "")
     rows, columns = status_table(standing, by_node, label, resources, exact=is_structured(output))
     if is_structured(output):
@@ -138,7 +139,7 @@ def status(
     if by_node or label is not None:
         say()
         emit(rows, columns, output)
-    if standing.waiting:
+    if standing.waiting and is_explained:
         which = f"--run {shlex.quote(run_path)} --at {shlex.quote(time_text(standing.at))}"
         narrate(f"→ fairway why {word(standing.waiting[0].job or standing.waiting[0].pod)} {which}")
 

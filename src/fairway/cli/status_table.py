@@ -60,7 +60,7 @@ def summary_lines(status: Status, when: str) -> list[str]:
 
 def _resource_row(load: ResourceLoad) -> dict[str, Any]:
     name = load.resource
-    return {
+    row = {
         "resource": name,
         "used": amount_text(name, load.used),
         "free": amount_text(name, load.free),
@@ -68,6 +68,9 @@ def _resource_row(load: ResourceLoad) -> dict[str, Any]:
         "utilisation": _percent(load.utilisation),
         "mostFree": amount_text(name, load.most_free),
     }
+    if load.used and not load.allocatable:  # nobody told how much there is, so nobody knows what is left of it
+        row |= dict.fromkeys(("free", "of", "mostFree"), "?")
+    return row
 
 
 def status_table(

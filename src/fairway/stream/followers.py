@@ -151,9 +151,10 @@ class _SchedulersSteps:
             self._tell("schedulePod", "ScheduleSuccess", decision.pod.metadata.name, decision.node)
 
     def group_decided(self, decision: GroupDecision, seconds: float) -> None:
-        """Sniffers have no word for groups."""
-        for member in decision.members:
-            self.decided(member, seconds)
+        """Sniffers have no word for groups, nor for jobs that start together."""
+        for one in (decision, *decision.companions):
+            for member in one.members:
+                self.decided(member, seconds)
 
     def queue_moved(self, *_: object) -> None:
         """Nobody asks."""

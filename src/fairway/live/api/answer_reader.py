@@ -126,7 +126,7 @@ def _read_head(head: bytes) -> tuple[int, dict[str, str]]:
         name = header[1].title()
         if name in headers and name in ("Content-Length", "Transfer-Encoding"):
             raise ValueError(f"{name} twice")
-        headers[name] = header[2].strip()
+        headers[name] = header[2].strip(" \t")  # other blanks are part of it, and no digits
     if status[1] == "0":
         headers.setdefault("Connection", "close")
     return int(status[2]), headers

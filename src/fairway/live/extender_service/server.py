@@ -34,12 +34,14 @@ from fairway.model import Pod
 from fairway.plugin import MAX_SCORE, Code
 from fairway.queue import profile_name
 
-__all__ = ["Callers", "ExtenderServer"]
+__all__ = ["Callers", "ExtenderServer", "reason_words"]
 
 logger = logging.getLogger(__name__)
 
 UNKNOWN_NODE = "node(s) are not known to Fairway yet"
 MAX_BODY_BYTES = 16 << 20
+MOST_WORDS = 1024  # characters of reasons for a node; events have as many
+FEWEST_WORDS = 64
 
 
 class Callers(NamedTuple):
@@ -151,6 +153,7 @@ class ExtenderServer:
         profile = self._profile(pod)
         row_of = profile.cluster.nodes.row_of
         mask, diagnosis = _judge(profile, pod)
+        most = max(FEWEST_WORDS, min(MOST_WORDS, MAX_BODY_BYTES // max(len(names), 1)))
         kept: list[str] = []
         failed: dict[str, str] = {}
         unresolvable: dict[str, str] = {}
@@ -163,9 +166,9 @@ class ExtenderServer:
             if refusal is None:
                 failed[name] = UNKNOWN_NODE
             elif refusal[1].code is Code.UNRESOLVABLE:
-                unresolvable[name] = ", ".join(refusal[1].reasons)
+                unresolvable[name] = reason_words(refusal[1].reasons, most)
             else:
-                failed[name] = ", ".join(refusal[1].reasons)
+                failed[name] = reason_words(refusal[1].reasons, most)
         whole = None if items is None else {"metadata": {}, "items": [items[name] for name in kept]}
         return {
             "Nodes": whole,
@@ -213,6 +216,18 @@ def _judge(profile: Profile, pod: Pod) -> tuple[Any, Diagnosis]:
         return np.zeros(profile.cluster.nodes.num_rows, bool), diagnose(profile, pod, answers, {})
     mask, refusals = feasible_mask(profile, pod, answers, nominated_rows(profile, pod))
     return mask, diagnose(profile, pod, answers, refusals)
+
+
+def reason_words(reasons: Sequence[str], most: int) -> str:
+    """The first of them, so many characters: one pod has thousands, for each of thousands of nodes, in one answer."""
+    size = 0
+    for number, reason in enumerate(reasons):
+        size += len(reason) + 2
+        if size > most:
+            first = [*reasons[:number]] or [f"{reason[:most]}..."]
+            left = len(reasons) - len(first)
+            return ", ".join([*first, f"and {left} more"] if left else first)
+    return ", ".join(reasons)
 
 
 def _share(total: int, highest: int) -> int:
