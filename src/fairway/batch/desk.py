@@ -94,7 +94,7 @@ class Desk:
             self.is_due = self._has_news = True
         else:
             if isinstance(item, JobController | JobSet):
-                self.book.observe_object(item, gone)
+                self.book.sayings.observe(item, gone)
             for job in self.book.observe_maker(item, gone, self.world.now()):
                 self.settle(job)
                 self._told(job)
