@@ -246,7 +246,9 @@ class BatchJob:
 
     def record(self) -> JobRecord:
         """As it is to be written down now."""
-        return JobRecord(self.key, self.uid, self.standing, replace(self.ledger), self.min_count, self.size, self.orders)
+        return JobRecord(
+            self.key, self.uid, self.standing, replace(self.ledger), self.min_count, self.size, self.orders
+        )
 
     def consumed(self, now: float) -> float:
         """Seconds in which at least as many ran as it takes."""

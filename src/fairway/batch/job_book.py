@@ -43,7 +43,7 @@ class JobBook:
 
     def __init__(self, cluster: Cluster, aliases: Mapping[str, str], start: float = 0.0) -> None:
         """`aliases`: queues by the names that Kueue's users know them by; `start`: see `wishes`."""
-        self._cluster = cluster
+        self.cluster = cluster
         self.sayings = JobSayings(cluster, aliases, start)
         self._start = start
         self._number = 0
@@ -93,7 +93,7 @@ class JobBook:
             job.failed.pop(name, None)
             job.ledger.pods = tuple(each for each in job.ledger.pods if each.metadata.name != name)
         if before is None or (not pod.spec.node_name and before is not pod):
-            self.reread(job, now)
+            self.reread(job, before is not None and _says_otherwise(before, pod))
         if pod.status.phase == "Running" and uid not in job.running:
             job.running.add(uid)
             self._count_running(job, now)
@@ -163,7 +163,8 @@ class JobBook:
     def _wait_again(self, job: BatchJob) -> None:
         """It goes back to where it came from: its time, its counts and its place in the queue are kept."""
         job.ledger.ending = job.ledger.released = None
-        if job.ledger.granted_limit == job.ledger.first_limit:  # else it was extended, and stays so
+        # What was granted by order stays so; else it asks anew.
+        if job.ledger.granted_limit == job.ledger.first_limit and job.ledger.answered_limit is None:
             job.ledger.granted_limit = None
         job.started, job.is_released = None, False
         job.has_failed = False
@@ -194,7 +195,7 @@ class JobBook:
     # -- who is a job ------------------------------------------------------------------------------------------------
 
     def _job_of(self, pod: Pod, queue: str, now: float) -> BatchJob:
-        groups = self._cluster.groups
+        groups = self.cluster.groups
         membership = groups.membership(pod) if groups.reading is not None else None
         group: GroupKey | None = None if membership is None else membership.key
         key = pod.key if group is None else str(group)
@@ -238,9 +239,9 @@ class JobBook:
         if job.ledger.owner:
             self._timed_out.setdefault(job.ledger.owner, []).append(job.ledger)
 
-    def reread(self, job: BatchJob, now: float) -> None:
+    def reread(self, job: BatchJob, is_said_anew: bool = False) -> None:
         """Members, or what is said of it, are others than before."""
-        if len(job.members) > 1 or job.plan is not None:
+        if is_said_anew or len(job.members) > 1 or job.plan is not None:
             job.wishes = self.wishes_now(job)
         job.priority_class = max(each.priority for each in job.members.values())
         job.plan = None
@@ -252,11 +253,17 @@ class JobBook:
         pod = next(iter(job.members.values()))
         return self.sayings.wishes(pod, self.sayings.queue_of(pod) or job.wishes.queue, job.ledger.submitted)
 
+    def spoken_for(self, item: Any) -> list[BatchJob]:
+        """The jobs that a group's object or a controller speaks for."""
+        jobs = list(self._made_by.get(item.metadata.uid, {}).values())
+        named = self.jobs.get(f"{item.metadata.namespace}/{item.metadata.name}")
+        return jobs if named is None or named in jobs else [*jobs, named]
+
     def learn_group(self, job: BatchJob) -> str:
         """How many members start together; why that is not known, if it is not."""
         if job.group is None:
             return ""
-        groups = self._cluster.groups
+        groups = self.cluster.groups
         book = groups.find(job.group)
         spec = None if book is None else groups.spec_of(book)
         if book is None or spec is None:
@@ -270,8 +277,8 @@ class JobBook:
         """The jobs that come before it, and how far they have to have got."""
         if job.group is None:
             return job.wishes.after
-        book = self._cluster.groups.find(job.group)
-        spec = None if book is None else self._cluster.groups.spec_of(book)
+        book = self.cluster.groups.find(job.group)
+        spec = None if book is None else self.cluster.groups.spec_of(book)
         return spec.after if isinstance(spec, GroupSpec) else ()
 
     def observe_maker(self, item: Any, gone: bool, now: float) -> list[BatchJob]:
@@ -301,3 +308,8 @@ class JobBook:
         self.decided[job.key] = job
         if job.ledger.ending is not None:
             self.dismissed.update(uid for uid in job.ledger.ending.pods if uid in job.members)
+
+
+def _says_otherwise(before: Pod, pod: Pod) -> bool:
+    one, other = before.metadata, pod.metadata
+    return one.annotations != other.annotations or one.labels != other.labels

@@ -29,6 +29,10 @@ class JobSayings:
         self.volcano_aliases: Mapping[str, str] = {}  # the same for those of Volcano
         self._controllers: dict[tuple[str, str, str], Any] = {}  # namespace, kind, name
 
+    def learn(self, aliases: Mapping[str, str], volcano_aliases: Mapping[str, str]) -> None:
+        """Queues are known by these names to users of Kueue and of Volcano."""
+        self.aliases, self.volcano_aliases = aliases, volcano_aliases
+
     def observe(self, item: Any, gone: bool) -> None:
         """A controller or group came, changed or went, which may name a queue."""
         meta = item.metadata

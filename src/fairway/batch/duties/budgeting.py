@@ -106,6 +106,15 @@ class Budgeting:
         if self._gate is not None:
             self._gate.take(account, rate, self._limit(job))
 
+    def seconds(self, job: BatchJob, account: str, now: float) -> float:
+        """For how long the job may go on from now until its account has nothing left; infinite: for ever."""
+        if self._gate is None:
+            return math.inf
+        self._read(now)
+        return BudgetGate(self._accounting.accounts.tree, self._states).seconds(
+            account, self._accounting.accounts.rate(job)
+        )
+
     def _limit(self, job: BatchJob) -> float:
         return granted_limit(job, self._desk.settings.spec_of(job.queue).limits)
 
