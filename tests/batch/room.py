@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fairway.batch.job import BatchJob
@@ -43,7 +44,7 @@ class Diary(NullRecorder):
 class Room:
     """Nodes, a queue or several, and jobs that come."""
 
-    def __init__(self, arrivals: list[tuple[float, Pod]], cpus: tuple[int, ...] = (4,), **settings: Any) -> None:
+    def __init__(self, arrivals: Sequence[tuple[float, Any]], cpus: tuple[int, ...] = (4,), **settings: Any) -> None:
         queues = settings.pop("queues", {"q": {}})
         objects, faults = settings.pop("objects", ()), settings.pop("faults", ())
         latency, orders = settings.pop("latency", 0.0), settings.pop("orders", ())

@@ -69,7 +69,7 @@ class Desk:
         self.scheduler = scheduler
         self.cluster = cluster = scheduler.cluster
         self.book = JobBook(cluster, self.settings.aliases, self.epoch)
-        self.book.sayings.learn(self.settings.aliases, self.settings.volcano_aliases)
+        self.book.sayings.learn(self.settings)
         self.machine = Machine(cluster, self.world.now(), self.settings.booking, self.settings.horizon)
         self._quotas = Quotas(self)
         self._planned = PlannedJobs(cluster, self.machine, self.settings.queues, self._quotas)
@@ -86,7 +86,7 @@ class Desk:
         """Operators say otherwise now: everybody who waits is judged anew in the next pass."""
         self.settings = settings
         self._rules, self._replan, self.order = settings.rules, settings.replan, JobOrder(settings.queues)
-        self.book.sayings.learn(settings.aliases, settings.volcano_aliases)
+        self.book.sayings.learn(settings)
         self._standings.change(settings)
         self._planned.forget(settings.queues)
         self.machine.calendar.has_changed = self.is_due = self._has_news = True

@@ -7,13 +7,14 @@ A pod outside of queues costs one look at its labels and annotations. Part of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fairway.batch.job import JobWishes
+from fairway.batch.settings import BatchSettings
 from fairway.batch.wishes import KUEUE_QUEUE, QUEUE, read_wishes
 from fairway.cluster import Cluster
-from fairway.model import Pod, VolcanoPodGroup
+from fairway.model import ObjectMeta, Pod, VolcanoPodGroup
 
 __all__ = ["JobSayings"]
 
@@ -27,11 +28,18 @@ class JobSayings:
         self._start = start
         self.aliases = aliases
         self.volcano_aliases: Mapping[str, str] = {}  # the same for those of Volcano
+        self._together: dict[str, tuple[str, ...]] = {}  # by queue: kinds of controllers whose pods are one job
         self._controllers: dict[tuple[str, str, str], Any] = {}  # namespace, kind, name
 
-    def learn(self, aliases: Mapping[str, str], volcano_aliases: Mapping[str, str]) -> None:
-        """Queues are known by these names to users of Kueue and of Volcano."""
-        self.aliases, self.volcano_aliases = aliases, volcano_aliases
+    def learn(self, settings: BatchSettings) -> None:
+        """What queues are called by users of Kueue and of Volcano, and whose pods are one job in them."""
+        self.aliases, self.volcano_aliases = settings.aliases, settings.volcano_aliases
+        self._together = {name: queue.start_together for name, queue in settings.queues.items() if queue.start_together}
+        self._cluster.groups.are_one_job = self._are_one_job if self._together else None
+
+    def _are_one_job(self, kind: str, metas: Sequence[ObjectMeta]) -> bool:
+        queues = (self._named(meta) for meta in metas)
+        return kind in self._together.get(next((queue for queue in queues if queue is not None), ""), ())
 
     def observe(self, item: Any, gone: bool) -> None:
         """A controller or group came, changed or went, which may name a queue."""
@@ -52,13 +60,18 @@ class JobSayings:
 
     def named_by(self, holder: Any) -> str | None:
         """The queue that this object names; None: it names none."""
-        for said in (holder.metadata.annotations, holder.metadata.labels):
-            if (named := said.get(QUEUE)) is not None:
-                return str(named)
-            if (alias := said.get(KUEUE_QUEUE)) is not None and alias in self.aliases:
-                return self.aliases[alias]
+        if (named := self._named(holder.metadata)) is not None:
+            return named
         if self.volcano_aliases and isinstance(holder, VolcanoPodGroup):
             return self.volcano_aliases.get(holder.spec.queue)
+        return None
+
+    def _named(self, meta: ObjectMeta) -> str | None:
+        for said in (meta.annotations, meta.labels):
+            if (named := said.get(QUEUE)) is not None:
+                return named
+            if (alias := said.get(KUEUE_QUEUE)) is not None and alias in self.aliases:
+                return self.aliases[alias]
         return None
 
     def holders(self, pod: Pod) -> Iterator[Any]:

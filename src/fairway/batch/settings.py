@@ -84,6 +84,7 @@ class BatchSettings:
     def document(self) -> dict[str, Any]:
         """Plain values; `read_settings` takes them back."""
         plain: dict[str, Any] = to_builtins(self)
+        del plain["departed"]  # of no run that begins
         return plain
 
 
