@@ -112,8 +112,9 @@ def played(asked: Scenario, folder: Path) -> tuple[dict[str, tuple[Any, ...]], l
 def test_orders_come_to_pass(tmp_path: Path) -> None:
     orders = """[{at: 3h, queue: batch, state: Paused}, {at: 1h30m, extend: job-7, by: 1h},
                  {at: 4h, queue: batch, state: Open}, {at: 10h, hold: job-7}]"""
-    jobs, events = played(scenario(tmp_path, orders), tmp_path)
-    assert jobs["default/job-7"][1:] == (10800.0, "batch", "TimedOut")
+    queues = "queues: {batch: {extension: {delays: any}, limits: {killGrace: 0s}}}"
+    jobs, events = played(scenario(tmp_path, orders, queues), tmp_path)
+    assert jobs["default/job-7"][1:] == (10800.0, "batch", "Succeeded")
     assert jobs["default/job-8"][0] == 14400.0
     assert [each[:2] for each in events] == [
         (5400.0, "Ordered"),
