@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fairway.batch.job import BatchJob
@@ -43,10 +44,10 @@ class Diary(NullRecorder):
 class Room:
     """Nodes, a queue or several, and jobs that come."""
 
-    def __init__(self, arrivals: list[tuple[float, Pod]], cpus: tuple[int, ...] = (4,), **settings: Any) -> None:
+    def __init__(self, arrivals: Sequence[tuple[float, Any]], cpus: tuple[int, ...] = (4,), **settings: Any) -> None:
         queues = settings.pop("queues", {"q": {}})
         objects, faults = settings.pop("objects", ()), settings.pop("faults", ())
-        latency = settings.pop("latency", 0.0)
+        latency, orders = settings.pop("latency", 0.0), settings.pop("orders", ())
         limits = QueueLimits(max=Duration(1000), kill_grace=Duration(0))
         made = {
             name: QueueSpec(**{"weights": PLAIN, "limits": limits, **spec}).completed() for name, spec in queues.items()
@@ -56,7 +57,7 @@ class Room:
         nodes = [node(f"n{number}", cpu=cpu) for number, cpu in enumerate(cpus)]
         times = KubeletSettings(start_latency=latency, termination_latency=latency)
         came = [Arrival(time, each) for time, each in arrivals]
-        plan = Plan(nodes, objects, came, [scheduler], faults=faults, kubelet=times)
+        plan = Plan(nodes, objects, came, [scheduler], faults=faults, kubelet=times, orders=orders)
         self.told: list[tuple[float, str, str, str]] = []  # events: when, about what, the reason, the words
         self.simulation = Simulation(plan, Diary(self.told))
         sim = self.simulation.schedulers[0].queues

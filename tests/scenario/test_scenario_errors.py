@@ -455,8 +455,16 @@ def test_what_cannot_be_read_is_told_with_the_field_that_names_it(tmp_path: Path
             'spec.batch.queues["q"].limits.default: 10800s is more than limits.max allows: 3600s',
         ),
         (
-            "{queues: {q: {startTogether: [Job]}}}",
-            'spec.batch.queues["q"].startTogether: is not carried out in simulations yet; leave it out',
+            "{queues: {q: {startTogether: [Jub]}}}",
+            'spec.batch.queues["q"].startTogether: "Jub" is unknown; did you mean Job? Allowed: ...',
+        ),
+        (
+            "{queues: {q: {aliases: {kueue: [lq]}}, r: {aliases: {kueue: [lq]}}}}",
+            "spec.batch.queues[\"r\"].aliases.kueue: 'lq' is queue q already",
+        ),
+        (
+            "{queues: {q: {extension: {max: 0s}}}}",
+            'spec.batch.queues["q"].extension.max: has to be more than 0, not 0s',
         ),
         (
             "{queues: {q: {policy: interactive, discipline: walk}}}",

@@ -338,3 +338,74 @@ def test_wrong_groups_name_the_field(group: NodeGroup, field: str) -> None:
 def test_two_groups_need_two_names() -> None:
     with pytest.raises(DecodeError, match=r"\[1\]\.name: 'node-\{\}' is the name of nodes of \[0\] already"):
         make_nodes([NodeGroup(count=1), NodeGroup(count=1)])
+
+
+# -- queues ------------------------------------------------------------------------------------------------------------
+
+QUEUED: list[dict[str, Any]] = [
+    {"name": "prepare", "cpu": 1, "duration": "10m", "queue": "batch", "account": "physics", "limit": "30m"},
+    {
+        "name": "train",
+        "cpu": 1,
+        "duration": {"kind": "uniform", "low": "10m", "high": "1h"},
+        "gang": 2,
+        "queue": "batch",
+        "limit": {"factor": {"kind": "uniform", "low": 1, "high": 5}},
+        "begin": "5m",
+        "after": {"class": "prepare"},
+        "exclusive": "node",
+    },
+]
+
+
+def test_classes_say_what_their_jobs_want_of_queues() -> None:
+    pods = [one.object for one in make({"pattern": "even", "count": 40, "over": "1h"}, QUEUED).arrivals]
+    latest, factors = None, []
+    for pod in pods:
+        said = pod.metadata.annotations
+        assert pod.metadata.labels["fairway.dev/queue"] == "batch"
+        if "prepare" in pod.metadata.name:
+            latest = pod.metadata.name
+            assert (said["fairway.dev/account"], said["fairway.dev/time-limit"]) == ("physics", "1800")
+            assert "fairway.dev/connect-to" not in said
+            continue
+        assert (said["fairway.dev/begin"], said["fairway.dev/exclusive"]) == ("+300", "node")
+        assert said.get("fairway.dev/connect-to") == latest
+        assert said.get("fairway.dev/connect-mode") == (None if latest is None else "after-ok")
+        factors.append(float(said["fairway.dev/time-limit"]) / float(said["fairway.dev/duration"]))
+    assert latest is not None
+    assert all(1 <= factor <= 5.001 for factor in factors)
+    assert len({round(factor, 2) for factor in factors}) > 5
+
+
+def test_what_classes_say_of_queues_changes_nothing_else() -> None:
+    plain = [
+        {key: value for key, value in each.items() if key in ("name", "cpu", "duration", "gang")} for each in QUEUED
+    ]
+    arrivals = {"pattern": "poisson", "count": 50, "over": "1h"}
+    one = [(each.time, each.object.metadata.name) for each in make(arrivals, plain).arrivals]
+    without_draws = [{**each, "limit": "1h"} for each in QUEUED]
+    assert one == [(each.time, each.object.metadata.name) for each in make(arrivals, without_draws).arrivals]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"limit": {"factor": 0}}, "classes[0].limit.factor: must be more than 0 and at most 1000000, not 0"),
+        ({"limit": {"factor": 2}, "duration": None}, "classes[0].limit.factor: is of the duration, which is missing"),
+        ({"limit": "soon"}, "classes[0].limit: duration 'soon' is not a number of seconds"),
+        ({"begin": "-1h"}, "classes[0].begin: "),
+        (
+            {"after": {"class": "trian"}},
+            "classes[0].after.class: 'trian' is no class of this source; did you mean train?",
+        ),
+        ({"queue": "not a name"}, "classes[0].queue: "),
+        ({"exclusive": "rack"}, "classes[0].exclusive: "),
+        ({"limit": {"factr": 1}}, "classes[0].limit"),
+    ],
+)
+def test_wishes_that_can_not_be_meant_name_the_field(change: dict[str, Any], told: str) -> None:
+    classes = [{key: value for key, value in {**QUEUED[0], **change}.items() if value is not None}, QUEUED[1]]
+    with pytest.raises(ScenarioError) as wrong:
+        make({"pattern": "even", "count": 4, "over": "1h"}, classes)
+    assert told in str(wrong.value)

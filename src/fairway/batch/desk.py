@@ -18,14 +18,16 @@ from collections.abc import Callable, Sequence
 from time import process_time
 
 from fairway.batch.batch_world import BatchWorld, PassReport
-from fairway.batch.duties import Accounting, duties_of
+from fairway.batch.duties import Accounting, Ordering, duties_of
 from fairway.batch.hindrances.feasibility import Feasibility
 from fairway.batch.job import BatchJob
 from fairway.batch.job_book import JobBook
 from fairway.batch.job_order import JobOrder
+from fairway.batch.limits import granted_limit
 from fairway.batch.lodgers import Lodgers
 from fairway.batch.machine import Machine
 from fairway.batch.planned_jobs import PlannedJobs
+from fairway.batch.preemption import Preemption
 from fairway.batch.quotas.quotas import Quotas
 from fairway.batch.reasons import JobStanding, JobState, Reason
 from fairway.batch.settings import BatchSettings
@@ -67,6 +69,7 @@ class Desk:
         self.scheduler = scheduler
         self.cluster = cluster = scheduler.cluster
         self.book = JobBook(cluster, self.settings.aliases, self.epoch)
+        self.book.sayings.learn(self.settings)
         self.machine = Machine(cluster, self.world.now(), self.settings.booking, self.settings.horizon)
         self._quotas = Quotas(self)
         self._planned = PlannedJobs(cluster, self.machine, self.settings.queues, self._quotas)
@@ -74,8 +77,23 @@ class Desk:
         feasibility = Feasibility(cluster, self.machine)
         self._standings = Standings(self.settings, self.book, self._accounting, self._quotas, feasibility)
         self._lodgers = Lodgers(self)
-        self._duties = duties_of(self, self._accounting)
+        self._preemption = Preemption(self, self._quotas)
+        self.ordering = Ordering(self, self._accounting, self._quotas)
+        self._duties = duties_of(self, self._accounting, self.ordering, self._preemption)
         cluster.promises.planner = self
+
+    def change(self, settings: BatchSettings) -> None:
+        """Operators say otherwise now: everybody who waits is judged anew in the next pass."""
+        self.settings = settings
+        self._rules, self._replan, self.order = settings.rules, settings.replan, JobOrder(settings.queues)
+        self.book.sayings.learn(settings)
+        self._standings.change(settings)
+        self._planned.forget(settings.queues)
+        self.machine.calendar.has_changed = self.is_due = self._has_news = True
+        for job in self.book:
+            job.is_clear = False
+            if job.queue not in settings.queues:
+                self.machine.calendar.remove(job.key)
 
     # -- what happens ------------------------------------------------------------------------------------------------
 
@@ -94,7 +112,7 @@ class Desk:
             self.is_due = self._has_news = True
         else:
             if isinstance(item, JobController | JobSet):
-                self.book.observe_object(item, gone)
+                self.book.sayings.observe(item, gone)
             for job in self.book.observe_maker(item, gone, self.world.now()):
                 self.settle(job)
                 self._told(job)
@@ -237,7 +255,7 @@ class Desk:
                 job.eligible_since = now
         self._accounting.rank(able, now)
         jobs = self.order.sort(able, now, self._size(), self._accounting.factor)
-        self._give_way(jobs)
+        self._preemption.give_way(jobs)
         outcome = self._plan(jobs, now)
         left = self._standings.unhindered(jobs)
         if late := self._standings.refuse_late(self.machine.calendar, left, now):
@@ -245,12 +263,15 @@ class Desk:
                 self.machine.calendar.remove(job.key)  # its promise is for others
             outcome.started += self._plan(self._standings.unhindered(left), now).started
             left = self._standings.unhindered(left)
+        self._standings.preempting = self._preemption.claim(left, now)
         for job, standing in self._standings.judge(waiting, left):
             self.stand(job, standing)
         self.scheduler.queue.activate(pod for job in jobs if job.is_released for pod in job.waiting)
         self._next_pass = self._time_of_next(waiting, now)
         num_promised = len(self.machine.calendar.promises)
         self.world.passed(PassReport(len(waiting), len(outcome.started), num_promised, process_time() - begun))
+        if self._standings.preempting:
+            self.world.carry_out(self._duties[-1].look(now))  # they leave at once
         return outcome
 
     def _plan(self, jobs: Sequence[BatchJob], now: float) -> PassOutcome:
@@ -269,19 +290,6 @@ class Desk:
             outcome.started += self._plan(left, now).started  # others have their slots; lenders what they waited for
         return outcome
 
-    def _give_way(self, jobs: Sequence[BatchJob]) -> None:
-        """Promises bind whoever came later, but not those of a higher tier: for these, lower ones are made anew."""
-        promises = self.machine.calendar.promises
-        unpromised = [self._tier(job) for job in jobs if job.key not in promises]
-        if not promises or not unpromised:
-            return
-        highest = max(unpromised)
-        for key in [key for key in promises if self._tier(self.book.jobs[key]) < highest]:
-            self.machine.calendar.remove(key)
-
-    def _tier(self, job: BatchJob) -> int:
-        return self.settings.queues[job.queue].tier or 0
-
     def _try_again(self, now: float) -> None:
         """Those that plugins refused, if something happened since, or for a long time nothing did."""
         if self._has_news or now >= self._looked + self.settings.interval:
@@ -298,6 +306,7 @@ class Desk:
             self._standings.hinder(job, standing)
             return False
         job.is_released, job.ledger.released = True, self.world.now()
+        job.ledger.granted_limit = job.ledger.first_limit = granted_limit(job, self.settings.queues[job.queue].limits)
         self._starting[job.key] = job
         self._accounting.released(job, rows)
         self.stand(job, JobStanding(JobState.STARTING))

@@ -10,7 +10,7 @@ changed by asking; `carry_out` changes the calendar of whoever grants it. Called
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fairway.batch.closings import Closing
 from fairway.model.batch import ExtensionRules, QueueLimits
-from fairway.plan import Calendar, Promise
+from fairway.plan import Calendar, Promise, Share
 from fairway.words import length_text, time_text
 
 __all__ = [
@@ -51,6 +51,7 @@ class RunningUse(NamedTuple):
         tuple[NDArray[np.intp], NDArray[np.int64]]
     ]  # rows; amounts with access, one for all or a row each
     end: float  # its deadline and the queue's overTime
+    shares: Sequence[Share] = ()  # of allowances: what its queue or its user may use
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,8 +131,10 @@ def carry_out(calendar: Calendar, request: ExtensionRequest, answer: ExtensionAn
     calendar.remove(use.key)
     for key in answer.delayed:
         calendar.remove(key)
+    end = _end_by(request, answer.limit, calendar.now)
     for rows, amounts in use.takings:
-        calendar.occupy(use.key, rows, amounts, _end_by(request, answer.limit, calendar.now))
+        calendar.occupy(use.key, rows, amounts, end)
+    calendar.allowances.take(use.key, use.shares, calendar.now, end)
 
 
 def _end_by(request: ExtensionRequest, limit: float, now: float) -> float:
@@ -189,7 +192,21 @@ def _first_collision(calendar: Calendar, request: ExtensionRequest, terms: Exten
             lacking = rows[short.any(axis=1)]
             if there := [key for key in starts if _is_there(trial.promises[key], lacking, time)]:
                 return time, min(there, key=lambda key: (-starts[key], key))  # who came there last
+        if there := _short_of_shares(trial, request.use, starts, time):
+            return time, min(there, key=lambda key: (-starts[key], key))
     return None
+
+
+def _short_of_shares(trial: Calendar, use: RunningUse, keys: Iterable[str], time: float) -> list[str]:
+    """Those whose promise counts on what the job would still use then, of what a queue or a user may use."""
+    just_then = math.nextafter(time, math.inf)
+    lacking = {share.name for share in use.shares if trial.allowances.lacks(share, time, just_then)}
+    return [
+        key
+        for key in keys
+        if (promise := trial.promises[key]).slot.start <= time < promise.slot.end
+        and any(share.name in lacking and (share.amounts > 0).any() for share in promise.job.shares)
+    ]
 
 
 def _delayed(calendar: Calendar, request: ExtensionRequest, terms: ExtensionTerms) -> tuple[str, ...]:
@@ -201,11 +218,16 @@ def _delayed(calendar: Calendar, request: ExtensionRequest, terms: ExtensionTerm
     end = _end_by(request, request.asked, calendar.now)
     for rows, amounts in request.use.takings:
         trial.occupy(request.use.key, rows, amounts, end)
+    trial.allowances.take(request.use.key, request.use.shares, calendar.now, end)
+    used = {share.name for share in request.use.shares}
     delayed = []
     for key in sorted(free_to_move, key=lambda key: (-terms.priorities.get(key, 0), key)):
         promise = calendar.promises[key]
         trial.book(promise.job, promise.slot)
-        if _is_short(trial, promise, own_rows, end):
+        if _is_short(trial, promise, own_rows, end) or any(
+            share.name in used and trial.allowances.is_overdrawn(share.name, promise.slot.start, promise.slot.end)
+            for share in promise.job.shares
+        ):
             trial.remove(key)
             delayed.append(key)
     return tuple(delayed)

@@ -23,6 +23,7 @@ __all__ = [
     "BilledJob",
     "FailureDecision",
     "JobLedger",
+    "JobOrders",
     "JobRecord",
     "JobWishes",
     "RunInterval",
@@ -42,6 +43,7 @@ class JobWishes:
     user: str
     account: str = ""  # "": as the queue says
     limit: float | None = None  # seconds; None: the queue's default; infinite: it said none, and the queue has none
+    said_limit: str | None = None  # its `time-limit` as it is written; None: it says none
     expected: float | None = None  # what its user thinks it takes
     begin: float = -math.inf
     start_by: float = math.inf
@@ -54,6 +56,18 @@ class JobWishes:
     is_exclusive: bool = False
     after: tuple[After, ...] = ()
     problem: str = ""  # what can not be meant, with the field; "": nothing
+
+
+@dataclass(frozen=True, slots=True)
+class JobOrders:
+    """What operators want of a job: the spec of its record, which says how it shall be, whatever it was before."""
+
+    hold: bool = False
+    nice: int = 0
+    time_limit: float | None = None  # seconds; None: as it asks
+    queue: str = ""  # where it shall be; "": where it says itself
+    cancel: bool = False
+    requeue_before: float = -math.inf  # if it was let go before that, or then, it shall wait again
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +124,8 @@ class JobLedger:
 
     submitted: float
     granted_limit: float | None = None  # None: nothing was granted beyond what it asks for
+    first_limit: float | None = None  # what was granted when it was let go: extensions count from there
+    answered_limit: float | None = None  # the limit that operators asked for last, and got an answer to
     intervals: tuple[RunInterval, ...] = ()
     num_requeues: int = 0
     num_restarts: int = 0
@@ -127,6 +143,7 @@ class JobLedger:
     hold: str = ""  # who holds it back, by order; "": nobody
     nice: int = 0
     queue: str = ""  # where it was moved to; "": where it says itself
+    taken_by: str = ""  # the queue that took it when it came; "": none did
     billed: BilledJob | None = None  # who pays; None: it never started
     eligible_since: float | None = None  # since when nothing but its turn keeps it; None: something does
     ended: float = math.inf
@@ -142,6 +159,7 @@ class JobRecord:
     ledger: JobLedger  # its own: nobody changes it
     min_count: int = 1
     size: int | None = None
+    orders: JobOrders = JobOrders()
 
 
 @dataclass(slots=True, eq=False)
@@ -155,6 +173,7 @@ class BatchJob:
     ledger: JobLedger
     min_count: int = 1
     size: int | None = None
+    orders: JobOrders = JobOrders()  # what operators want of it
     index: str | None = None  # of its pod, if its controller numbers them
     number: int = 0  # jobs are numbered as they come
     members: dict[str, Pod] = field(default_factory=dict)  # by uid: those that live, with a node or without
@@ -227,7 +246,9 @@ class BatchJob:
 
     def record(self) -> JobRecord:
         """As it is to be written down now."""
-        return JobRecord(self.key, self.uid, self.standing, replace(self.ledger), self.min_count, self.size)
+        return JobRecord(
+            self.key, self.uid, self.standing, replace(self.ledger), self.min_count, self.size, self.orders
+        )
 
     def consumed(self, now: float) -> float:
         """Seconds in which at least as many ran as it takes."""

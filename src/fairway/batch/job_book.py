@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fairway.batch.accounts.charges import close_interval, open_interval
-from fairway.batch.job import BatchJob, JobLedger
+from fairway.batch.job import BatchJob, JobLedger, JobWishes
+from fairway.batch.job_sayings import JobSayings
 from fairway.batch.limits import owning_job
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState
-from fairway.batch.wishes import KUEUE_QUEUE, QUEUE, read_wishes
 from fairway.cluster import Cluster
 from fairway.model import Job as JobController
 from fairway.model import Pod
@@ -43,8 +43,8 @@ class JobBook:
 
     def __init__(self, cluster: Cluster, aliases: Mapping[str, str], start: float = 0.0) -> None:
         """`aliases`: queues by the names that Kueue's users know them by; `start`: see `wishes`."""
-        self._cluster = cluster
-        self._aliases = aliases
+        self.cluster = cluster
+        self.sayings = JobSayings(cluster, aliases, start)
         self._start = start
         self._number = 0
         self.bill: Callable[[BatchJob], float] = _nothing  # notes who pays for a job that starts, and says its rate
@@ -52,7 +52,6 @@ class JobBook:
         self.ended: dict[str, EndedJob] = {}  # by key: the latest of that name
         self.awaited: set[str] = set()  # keys of jobs that others come after
         self._of: dict[str, BatchJob] = {}  # by member's uid
-        self._controllers: dict[tuple[str, str, str], Any] = {}  # namespace, kind, name
         self.makers: dict[str, JobController] = {}  # by uid: Jobs that are not done
         self.decided: dict[str, BatchJob] = {}  # by key: jobs about whose pods something was decided
         self.dismissed: set[str] = set()  # uids of pods that end because of that
@@ -79,7 +78,7 @@ class JobBook:
         if job is None:
             if gone or pod.is_finished or pod.is_terminating:
                 return None
-            queue = self._queue_of(pod)
+            queue = self.sayings.queue_of(pod)
             if queue is None:
                 return None
             job = self._job_of(pod, queue, now)
@@ -94,7 +93,7 @@ class JobBook:
             job.failed.pop(name, None)
             job.ledger.pods = tuple(each for each in job.ledger.pods if each.metadata.name != name)
         if before is None or (not pod.spec.node_name and before is not pod):
-            self.reread(job, now)
+            self.reread(job, before is not None and _says_otherwise(before, pod))
         if pod.status.phase == "Running" and uid not in job.running:
             job.running.add(uid)
             self._count_running(job, now)
@@ -164,6 +163,9 @@ class JobBook:
     def _wait_again(self, job: BatchJob) -> None:
         """It goes back to where it came from: its time, its counts and its place in the queue are kept."""
         job.ledger.ending = job.ledger.released = None
+        # What was granted by order stays so; else it asks anew.
+        if job.ledger.granted_limit == job.ledger.first_limit and job.ledger.answered_limit is None:
+            job.ledger.granted_limit = None
         job.started, job.is_released = None, False
         job.has_failed = False
         job.plan = None
@@ -192,33 +194,8 @@ class JobBook:
 
     # -- who is a job ------------------------------------------------------------------------------------------------
 
-    def _queue_of(self, pod: Pod) -> str | None:
-        for said in self._sources(pod):
-            if (named := said.get(QUEUE)) is not None:
-                return named
-            if (alias := said.get(KUEUE_QUEUE)) is not None and alias in self._aliases:
-                return self._aliases[alias]
-        return None
-
-    def _sources(self, pod: Pod) -> Iterator[Mapping[str, str]]:
-        """What a job's objects say: its group's, its controller's, its pod's."""
-        groups = self._cluster.groups
-        membership = groups.membership(pod) if groups.reading is not None else None
-        holder = groups.object_of(membership.key) if membership is not None else None
-        if holder is not None:
-            yield holder.metadata.annotations
-            yield holder.metadata.labels
-        owner = pod.metadata.controller
-        if owner is not None and self._controllers:
-            made_by = self._controllers.get((pod.metadata.namespace, owner.kind, owner.name))
-            if made_by is not None:
-                yield made_by.metadata.annotations
-                yield made_by.metadata.labels
-        yield pod.metadata.annotations
-        yield pod.metadata.labels
-
     def _job_of(self, pod: Pod, queue: str, now: float) -> BatchJob:
-        groups = self._cluster.groups
+        groups = self.cluster.groups
         membership = groups.membership(pod) if groups.reading is not None else None
         group: GroupKey | None = None if membership is None else membership.key
         key = pod.key if group is None else str(group)
@@ -227,7 +204,7 @@ class JobBook:
         if known is not None:
             return known
         self._number += 1
-        wishes = read_wishes(list(self._sources(pod)), pod, queue, now, self._start)
+        wishes = self.sayings.wishes(pod, queue, now)
         ledger = self._new_ledger(owner, now)
         index = pod.metadata.annotations.get(COMPLETION_INDEX)
         job = BatchJob(key, pod.metadata.uid, group, wishes, ledger, number=self._number, index=index)
@@ -262,22 +239,31 @@ class JobBook:
         if job.ledger.owner:
             self._timed_out.setdefault(job.ledger.owner, []).append(job.ledger)
 
-    def reread(self, job: BatchJob, now: float) -> None:
+    def reread(self, job: BatchJob, is_said_anew: bool = False) -> None:
         """Members, or what is said of it, are others than before."""
-        pod = next(iter(job.members.values()))
-        queue = self._queue_of(pod) or job.wishes.queue
-        if len(job.members) > 1 or job.plan is not None:
-            job.wishes = read_wishes(list(self._sources(pod)), pod, queue, job.ledger.submitted, self._start)
+        if is_said_anew or len(job.members) > 1 or job.plan is not None:
+            job.wishes = self.wishes_now(job)
         job.priority_class = max(each.priority for each in job.members.values())
         job.plan = None
         job.is_clear = job.is_vain = False
         job.num_vain = 0
 
+    def wishes_now(self, job: BatchJob) -> JobWishes:
+        """What its objects say at this moment."""
+        pod = next(iter(job.members.values()))
+        return self.sayings.wishes(pod, self.sayings.queue_of(pod) or job.wishes.queue, job.ledger.submitted)
+
+    def spoken_for(self, item: Any) -> list[BatchJob]:
+        """The jobs that a group's object or a controller speaks for."""
+        jobs = list(self._made_by.get(item.metadata.uid, {}).values())
+        named = self.jobs.get(f"{item.metadata.namespace}/{item.metadata.name}")
+        return jobs if named is None or named in jobs else [*jobs, named]
+
     def learn_group(self, job: BatchJob) -> str:
         """How many members start together; why that is not known, if it is not."""
         if job.group is None:
             return ""
-        groups = self._cluster.groups
+        groups = self.cluster.groups
         book = groups.find(job.group)
         spec = None if book is None else groups.spec_of(book)
         if book is None or spec is None:
@@ -291,8 +277,8 @@ class JobBook:
         """The jobs that come before it, and how far they have to have got."""
         if job.group is None:
             return job.wishes.after
-        book = self._cluster.groups.find(job.group)
-        spec = None if book is None else self._cluster.groups.spec_of(book)
+        book = self.cluster.groups.find(job.group)
+        spec = None if book is None else self.cluster.groups.spec_of(book)
         return spec.after if isinstance(spec, GroupSpec) else ()
 
     def observe_maker(self, item: Any, gone: bool, now: float) -> list[BatchJob]:
@@ -323,14 +309,7 @@ class JobBook:
         if job.ledger.ending is not None:
             self.dismissed.update(uid for uid in job.ledger.ending.pods if uid in job.members)
 
-    # -- objects -----------------------------------------------------------------------------------------------------
 
-    def observe_object(self, item: Any, gone: bool) -> None:
-        """A controller or group came, changed or went, which may name a queue."""
-        meta = item.metadata
-        key = (meta.namespace, item.kind, meta.name)
-        names_queue = any(name in said for said in (meta.annotations, meta.labels) for name in (QUEUE, KUEUE_QUEUE))
-        if gone or not names_queue:
-            self._controllers.pop(key, None)
-        else:
-            self._controllers[key] = item
+def _says_otherwise(before: Pod, pod: Pod) -> bool:
+    one, other = before.metadata, pod.metadata
+    return one.annotations != other.annotations or one.labels != other.labels

@@ -25,7 +25,7 @@ class Lodgers:
 
     def end(self, job: BatchJob) -> float:
         """When a job has to leave that runs, or begins now."""
-        now, limits = self._desk.world.now(), self._desk.settings.queues[job.queue].limits
+        now, limits = self._desk.world.now(), self._desk.settings.spec_of(job.queue).limits
         if job.is_counting:
             return time_account(job, limits, now).end_at
         return now + time_left(job, limits, now)
@@ -34,7 +34,7 @@ class Lodgers:
         """A member is there until the job's limit."""
         desk, machine = self._desk, self._desk.machine
         row = desk.cluster.nodes.row_of.get(node)
-        if row is None or job.queue not in desk.settings.queues:
+        if row is None or not desk.settings.binds(job):
             return
         known = machine.occupant(pod.metadata.uid)
         if known is not None and known.row == row and job.started is None:

@@ -55,6 +55,11 @@ class PlannedJobs:
         for job in jobs.values():
             job.plan = None
 
+    def forget(self, queues: Mapping[str, QueueSpec]) -> None:
+        """Queues are others now."""
+        self._queues = queues
+        self._version = -1
+
     def plan_of(self, job: BatchJob, profiles: Mapping[str, Profile]) -> WaitingJob:
         """The job as the plan sees it."""
         if job.plan is None:

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from fairway.batch.job import BatchJob
 from fairway.model import Quantity, to_builtins
 from fairway.model.batch import AccountSpec, QueueSpec, ReservationSpec, WindowSpec
 from fairway.model.duration import Duration
@@ -24,6 +25,7 @@ Ties = Literal["ends-first", "each"]
 """What is planned when several things happen at one instant: all of it at once, ends first; or each by itself."""
 
 ALL: Final = 1 << 30
+UNKNOWN_QUEUE: Final = QueueSpec()
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,16 @@ class BatchSettings:
     half_life: float = 7 * 86400.0
     max_jobs: int = 1000  # so many waiting jobs are planned; others come after them
     horizon: float = 14 * 86400.0
+    departed: Mapping[str, QueueSpec] = field(default_factory=dict)  # queues that were deleted, as they last were
+
+    def spec_of(self, queue: str) -> QueueSpec:
+        """What holds for jobs that run in a queue, also if it was deleted meanwhile: its limits stay."""
+        return self.queues.get(queue) or self.departed.get(queue) or UNKNOWN_QUEUE
+
+    def binds(self, job: BatchJob) -> bool:
+        """Is there anything that the job has to keep to: a queue, now or when it began, or what was granted?"""
+        queue = job.queue
+        return queue in self.queues or queue in self.departed or job.ledger.granted_limit is not None
 
     @property
     def rules(self) -> dict[str, QueueRule]:
@@ -64,9 +76,15 @@ class BatchSettings:
         """Queues by the names that Kueue's users know them by."""
         return {alias: name for name, queue in self.queues.items() for alias in queue.aliases.kueue}
 
+    @property
+    def volcano_aliases(self) -> dict[str, str]:
+        """Queues by the names that Volcano's users know them by."""
+        return {alias: name for name, queue in self.queues.items() for alias in queue.aliases.volcano}
+
     def document(self) -> dict[str, Any]:
         """Plain values; `read_settings` takes them back."""
         plain: dict[str, Any] = to_builtins(self)
+        del plain["departed"]  # of no run that begins
         return plain
 
 

@@ -6,11 +6,11 @@ a `Standing` for each that still waits (`judge`): the first reason of the closed
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from fairway.batch.duties import Accounting
+from fairway.batch.hindrances.admission import Admission
 from fairway.batch.hindrances.dependencies import Dependencies
 from fairway.batch.hindrances.feasibility import Feasibility
 from fairway.batch.hindrances.lateness import too_late
@@ -18,7 +18,7 @@ from fairway.batch.job import BatchJob
 from fairway.batch.job_book import JobBook
 from fairway.batch.limits import limit_standing
 from fairway.batch.quotas.quotas import Quotas
-from fairway.batch.reasons import JobStanding, JobState, Reason, Refused
+from fairway.batch.reasons import JobStanding, JobState, Reason
 from fairway.batch.settings import BatchSettings
 from fairway.plan import Calendar
 from fairway.words import length_text
@@ -41,12 +41,18 @@ class Standings:
         feasibility: Feasibility,
     ) -> None:
         self._settings = settings
+        self._admission = Admission(settings, book.cluster)
         self._book = book
         self._accounting = accounting
         self._quotas = quotas
         self._feasibility = feasibility
         self._dependencies = Dependencies(book)
         self._hindered: dict[str, JobStanding] = {}
+        self.preempting: Mapping[str, JobStanding] = {}  # by key: those for whom others leave
+
+    def change(self, settings: BatchSettings) -> None:
+        """Operators say otherwise now."""
+        self._settings = self._admission.settings = settings
 
     def able(self, waiting: Sequence[BatchJob], now: float) -> list[BatchJob]:
         """Those that nothing but room and their turn keeps from starting."""
@@ -56,6 +62,7 @@ class Standings:
             if job.is_clear:
                 found.append(job)
                 continue
+            self._admission.take(job)
             standing = self._hindrance(job, now)
             if standing is None:
                 found.append(job)
@@ -116,10 +123,15 @@ class Standings:
                 continue
             position = ahead.get(job.queue, 0)
             ahead[job.queue] = position + 1
-            if job.is_vain or (position == job.num_ahead and job.standing.reason in TURN):
+            if job.is_vain or (
+                position == job.num_ahead and job.standing.reason in TURN and job.key not in self.preempting
+            ):
                 continue
             job.num_ahead = position
-            if not position:
+            if job.key in self.preempting:
+                job.num_ahead = -1  # to be looked at again
+                yield job, self.preempting[job.key]
+            elif not position:
                 yield job, JobStanding(JobState.QUEUED, Reason.RESOURCES, {}, "first of its queue; not enough is free")
             else:
                 words = f"{position} before it"
@@ -140,7 +152,7 @@ class Standings:
             return _queued(Reason.BEGIN_TIME, f"in {length_text(job.wishes.begin - now)}", time=job.wishes.begin)
         queue = self._settings.queues[job.queue]
         if not queue.starts_jobs:
-            return _queued(Reason.QUEUE_STOPPED, f"the queue is {queue.state}", state=queue.state)
+            return _queued(Reason.QUEUE_STOPPED, f"the queue is {queue.state}; not before it opens", state=queue.state)
         if (standing := self._accounting.stop(job)) is not None:
             return standing
         if job.ledger.back_off_until > now:
@@ -166,21 +178,13 @@ class Standings:
         return None
 
     def _refusal(self, job: BatchJob, now: float) -> JobStanding | None:
-        queue = self._settings.queues.get(job.queue)
-        if queue is None:
-            near = difflib.get_close_matches(job.queue, self._settings.queues, 1)
-            named = ", ".join(sorted(self._settings.queues))
-            words = f"no queue {job.queue!r}; there are {named}" + (f"; did you mean {near[0]}?" if near else "")
-            return _refused(Refused.QUEUE_UNKNOWN, words, nearest=near[0] if near else "")
+        if (refusal := self._admission.refusal(job)) is not None:
+            return refusal
         account = self._accounting.account_of(job)
         if isinstance(account, JobStanding):
             return account
-        return limit_standing(job, queue.limits, now)
+        return limit_standing(job, self._settings.queues[job.queue].limits, now)
 
 
 def _queued(reason: Reason, words: str, **detail: object) -> JobStanding:
     return JobStanding(JobState.QUEUED, reason, detail, words)
-
-
-def _refused(reason: Refused, words: str, **detail: object) -> JobStanding:
-    return JobStanding(JobState.REFUSED, reason, detail, words)

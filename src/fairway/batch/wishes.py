@@ -18,10 +18,11 @@ from fairway.model.group import After, AfterMode
 from fairway.model.seconds import parse_seconds
 from fairway.model.tenant import EXCLUSIVE
 
-__all__ = ["KUEUE_QUEUE", "QUEUE", "read_wishes"]
+__all__ = ["KUEUE_QUEUE", "QUEUE", "TIME_LIMIT", "read_wishes"]
 
 PREFIX: Final = "fairway.dev/"
 QUEUE: Final = f"{PREFIX}queue"
+TIME_LIMIT: Final = f"{PREFIX}time-limit"
 KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 KUEUE_LIMIT: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 MOST_SECONDS: Final = 10 * 366 * 86400.0
@@ -110,7 +111,7 @@ def _nice(text: str) -> float:
 def read_wishes(sources: Sequence[Said], pod: Pod, queue: str, submitted: float, start: float = 0.0) -> JobWishes:
     """The wishes of a job of that queue; `sources` are the annotations and labels of its objects, in their order."""
     reader = _Reader(sources, start)
-    limits = [reader.seconds(f"{PREFIX}time-limit"), reader.seconds(KUEUE_LIMIT)]
+    limits = [reader.seconds(TIME_LIMIT), reader.seconds(KUEUE_LIMIT)]
     limit = next((each for each in limits if each is not None), None)
     deadline = pod.spec.active_deadline_seconds
     if limit is None and deadline is not None:
@@ -121,6 +122,7 @@ def read_wishes(sources: Sequence[Said], pod: Pod, queue: str, submitted: float,
         user=reader.text(f"{PREFIX}user") or pod.metadata.namespace,
         account=reader.text(f"{PREFIX}account") or "",
         limit=limit,
+        said_limit=reader.text(TIME_LIMIT),
         expected=reader.seconds(f"{PREFIX}expected"),
         begin=reader.moment(f"{PREFIX}begin", submitted, -math.inf),
         start_by=reader.moment(f"{PREFIX}start-by", submitted, math.inf),

@@ -10,7 +10,7 @@ hold gangs together, and by the cycles of groups.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from fairway.cluster.events import Change, Resource
@@ -62,6 +62,8 @@ class Groups:
         self._controllers: dict[tuple[str, str, str], GroupController] = {}  # by namespace, kind, name: those that ask
         self._imagined: dict[GroupKey, GroupSpec] = {}
         self._version = 0  # of objects and controllers
+        # Whose pods start together though they do not say so: by kind, and what the controller and its template say.
+        self.are_one_job: Callable[[str, Sequence[ObjectMeta]], bool] | None = None
 
     def __iter__(self) -> Iterator[GroupBook]:
         return iter(list(self._groups.values()))
@@ -249,7 +251,11 @@ class Groups:
         key = (item.metadata.namespace, item.kind, item.metadata.name)
         self._version += 1
         self._controllers.pop(key, None)
-        if not gone and any(meta.annotations.get(START_TOGETHER) == "true" for meta in _said_by(item)):
+        if gone:
+            return
+        metas = _said_by(item)
+        said = {meta.annotations[START_TOGETHER] for meta in metas if START_TOGETHER in meta.annotations}
+        if "true" in said or (not said and self.are_one_job is not None and self.are_one_job(item.kind, metas)):
             self._controllers[key] = item
 
 

@@ -115,6 +115,17 @@ class Allowances:
                 start = found[0]
         return start
 
+    def lacks(self, share: Share, start: float, end: float) -> bool:
+        """Is less than this share left of its allowance at any time within [start, end)?"""
+        row = self._rows.get(share.name)
+        return row is not None and not _has(row, share, max(start, self._now), max(end, self._now))
+
+    def is_overdrawn(self, name: str, start: float, end: float) -> bool:
+        """Is more taken of it than there is, at any time within [start, end)?"""
+        row = self._rows.get(name)
+        start, end = max(start, self._now), max(end, self._now)
+        return row is not None and start < end and bool((row.least_free(ROW, start, end) < 0).any())
+
     def fit_now(self, shares: Sequence[Share], duration: float, borrows_from: Collection[str] | None = None) -> bool:
         """Are all shares free from now on? Whoever borrows leaves those aside that may be lent.
 

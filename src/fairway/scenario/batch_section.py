@@ -25,6 +25,7 @@ from fairway.model.batch import (
     window_problems,
 )
 from fairway.model.duration import Duration
+from fairway.scenario.batch_orders import Order, merged_values, order_problems
 from fairway.scenario.fields import Problem, decode_struct
 from fairway.scenario.text import plain_values
 from fairway.sim.simulation import SchedulerPlan
@@ -33,16 +34,19 @@ __all__ = ["BatchSection", "batch_problems", "batch_settings", "merged_batch", "
 
 
 NOT_YET: Final = "is not carried out in simulations yet; leave it out"
-IDLE: Final = ("namespaces", "extension", "preemption", "start_together")
 
 
 class BatchSection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Queues of jobs; pods that name one wait there for their turn."""
 
+    files: Annotated[
+        tuple[str, ...], Meta(description="Objects of kind Queue, Account, MaintenanceWindow, Reservation.")
+    ] = ()
     queues: Annotated[dict[str, QueueSpec], Meta(description="Queues by name; the spec of a Queue.")] = {}
     accounts: Annotated[dict[str, AccountSpec], Meta(description="Accounts by name; the spec of an Account.")] = {}
     windows: Annotated[tuple[WindowSpec, ...], Meta(description="Maintenance windows.")] = ()
     reservations: Annotated[tuple[ReservationSpec, ...], Meta(description="Nodes kept for somebody.")] = ()
+    orders: Annotated[tuple[Order, ...], Meta(description="What operators and owners say, and when.")] = ()
     interval: Annotated[Duration, Meta(description="How often is planned when nothing happens.")] = Duration(30)
     ties: Annotated[
         Ties,
@@ -57,11 +61,13 @@ class BatchSection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def batch_problems(section: BatchSection, path: str) -> Iterator[Problem]:
     """What the types can not say."""
-    if not section.queues:
+    if not section.queues and not section.files:
         yield Problem(f"{path}.queues", "empty; give one queue or more, or leave batch out")
     for name, queue in section.queues.items():
         yield from queue_problems(queue, f'{path}.queues["{name}"]')
-        yield from _idle_fields(queue, f'{path}.queues["{name}"]')
+        if queue.nodes.protect != "none":
+            yield Problem(f'{path}.queues["{name}"].nodes.protect', NOT_YET)
+    yield from _alias_problems(section.queues, path)
     for name, account in section.accounts.items():
         yield from account_problems(name, account, f'{path}.accounts["{name}"]')
     for number, window in enumerate(section.windows):
@@ -73,16 +79,18 @@ def batch_problems(section: BatchSection, path: str) -> Iterator[Problem]:
             yield Problem(f"{path}.{name}", NOT_YET)
     if section.interval <= 0:
         yield Problem(f"{path}.interval", "has to be more than 0")
+    if not section.files:  # else it is not known yet what there is
+        yield from order_problems(section.orders, section.queues, section.accounts, f"{path}.orders")
 
 
-def _idle_fields(queue: QueueSpec, path: str) -> Iterator[Problem]:
-    """What nobody would do anything about."""
-    fields = {field.name: field for field in msgspec.structs.fields(QueueSpec)}
-    for name in IDLE:
-        if getattr(queue, name) != getattr(QueueSpec(), name):
-            yield Problem(f"{path}.{fields[name].encode_name}", NOT_YET)
-    if queue.nodes.protect != "none":
-        yield Problem(f"{path}.nodes.protect", NOT_YET)
+def _alias_problems(queues: Mapping[str, QueueSpec], path: str) -> Iterator[Problem]:
+    """One name of others means one queue."""
+    for kind in ("kueue", "volcano"):
+        owners: dict[str, str] = {}
+        for name, queue in queues.items():
+            for alias in getattr(queue.aliases, kind):
+                if (other := owners.setdefault(alias, name)) != name:
+                    yield Problem(f'{path}.queues["{name}"].aliases.{kind}', f"{alias!r} is queue {other} already")
 
 
 def merged_batch(
@@ -92,20 +100,12 @@ def merged_batch(
     if not changes:
         return section
     plain: dict[str, Any] = {} if section is None else plain_values(section)
-    merged = decode_struct(_merged(plain, changes), BatchSection, path, problems)
+    merged = decode_struct(merged_values(plain, changes), BatchSection, path, problems)
     if merged is not None:
         found = list(batch_problems(merged, path))
         problems += found
         return None if found else merged
     return None
-
-
-def _merged(plain: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    whole = dict(plain)
-    for key, value in changes.items():
-        known = whole.get(key)
-        whole[key] = _merged(known, value) if isinstance(known, Mapping) and isinstance(value, Mapping) else value
-    return whole
 
 
 def batch_settings(section: BatchSection | None) -> BatchSettings | None:

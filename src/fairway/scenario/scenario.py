@@ -26,7 +26,15 @@ from fairway.model import DecodeError, Node, Pod
 from fairway.model.text_file import Progress, read_bytes
 from fairway.plugins.registry import REGISTRY
 from fairway.record import RecordOptions
-from fairway.scenario.batch_section import BatchSection, batch_settings, merged_batch, served
+from fairway.scenario.batch_files import with_files
+from fairway.scenario.batch_orders import planned_orders, unknown_jobs
+from fairway.scenario.batch_section import (
+    BatchSection,
+    batch_problems,
+    batch_settings,
+    merged_batch,
+    served,
+)
 from fairway.scenario.checks import policy_problem, scenario_problems
 from fairway.scenario.data_changes import plan_data_changes, read_ladder
 from fairway.scenario.defragmentations import defragmentations
@@ -41,6 +49,7 @@ from fairway.scenario.schema import json_schema
 from fairway.scenario.text import plain_values, yaml_text
 from fairway.scenario.typical_workload import typical_of
 from fairway.scenario.workload import build_workload
+from fairway.sim.batch_orders import BatchOrder
 from fairway.sim.controllers import ControllerSettings
 from fairway.sim.data_changes import DataChange
 from fairway.sim.kubelets import KubeletSettings
@@ -124,6 +133,7 @@ class Scenario:
         schedulers = self.configurations(policy)  # first: what is wrong here is told before long files are read
         workload = self.workload(progress) if workload is None else workload
         nodes = self._nodes_of(workload)
+        section = self.batch(policy)
         return Plan(
             nodes=workload.nodes,
             objects=workload.objects,
@@ -132,6 +142,7 @@ class Scenario:
             faults=self.faults(nodes),
             defragmentations=defragmentations(self.spec),
             data_changes=self.data_changes(workload),
+            orders=self.orders(section, workload),
             read_ladder=read_ladder(self.spec),
             kubelet=self.kubelet_settings,
             controllers=self.controller_settings,
@@ -158,10 +169,24 @@ class Scenario:
         chosen = self.spec.policies.get(policy or "")
         problems: list[Problem] = []
         changes = {} if chosen is None else chosen.batch
-        section = merged_batch(self.spec.batch, changes, f'spec.policies["{policy}"].batch', problems)
+        section = self.spec.batch
+        if section is not None and section.files:
+            section = with_files(section, self.folder, "spec.batch", problems)
+            problems += batch_problems(section, "spec.batch")
+        if not problems:
+            section = merged_batch(section, changes, f'spec.policies["{policy}"].batch', problems)
         if problems:
             raise ScenarioError(self.source, problems)
         return section
+
+    def orders(self, section: BatchSection | None, workload: Workload) -> list[BatchOrder]:
+        """What operators and owners say of the jobs of this workload, in order of time."""
+        if section is None or not section.orders:
+            return []
+        problems = list(unknown_jobs(section.orders, workload, "spec.batch.orders"))
+        if problems:
+            raise ScenarioError(self.source, problems)
+        return planned_orders(section.orders, section.queues, section.accounts)
 
     def _config(self, index: int, policy: str | None) -> tuple[Config | None, str]:
         """The config of a scheduler, and the field it comes from."""
@@ -292,7 +317,10 @@ def complete(scenario: Scenario) -> Scenario:
     }
     if problems:
         raise ScenarioError(scenario.source, problems)
-    spec = msgspec.structs.replace(with_absolute_paths(spec, scenario.folder), schedulers=schedulers, policies=policies)
+    batch = scenario.batch()  # what its files say is written in place
+    spec = msgspec.structs.replace(
+        with_absolute_paths(spec, scenario.folder), schedulers=schedulers, policies=policies, batch=batch
+    )
     metadata = msgspec.structs.replace(scenario.file.metadata, name=scenario.name)
     return replace(scenario, file=msgspec.structs.replace(scenario.file, metadata=metadata, spec=spec))
 

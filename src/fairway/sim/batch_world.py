@@ -108,6 +108,12 @@ class SimDesk:
                 self._api.timeline.at(time, self._pass_by_timer, is_idle=time != self.desk.machine.first_end),
             )
 
+    def change(self, settings: BatchSettings) -> None:
+        """Operators say otherwise of queues or accounts from now on."""
+        self._accounts = AccountTree(settings.accounts)
+        self.desk.change(settings)
+        self.look()
+
     # -- the world, as the desk sees it ------------------------------------------------------------------------------
 
     def now(self) -> float:
@@ -122,8 +128,8 @@ class SimDesk:
 
     def _terms(self, job: BatchJob) -> tuple[str, float]:
         """Who pays for it, and how long it may run; of a job whose queue is unknown, what it says itself."""
-        queue = self.desk.settings.queues.get(job.queue)
-        if queue is None:
+        queue = self.desk.settings.spec_of(job.queue)
+        if not self.desk.settings.binds(job):
             return job.wishes.account, math.inf if job.wishes.limit is None else job.wishes.limit
         namespace = job.key.partition("/")[0]
         account = self._accounts.charged(job.wishes.account, namespace, job.queue, queue.accounts)

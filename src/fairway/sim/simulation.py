@@ -21,6 +21,7 @@ from fairway.model.meta import EPOCH
 from fairway.record import Recorder, RecordOptions
 from fairway.record.translation import EventTranslator
 from fairway.sim.api_server import ApiServer, ConflictError
+from fairway.sim.batch_orders import BatchOrder, OrderBearer
 from fairway.sim.controllers import ControllerSettings, start_controllers
 from fairway.sim.data_changes import DataChange, DataPlacements
 from fairway.sim.data_reads import LADDER, DataReads, Distance
@@ -85,6 +86,7 @@ class Plan:
     faults: Sequence[Fault] = ()
     defragmentations: Sequence[DefragmentationStep] = ()
     data_changes: Sequence[DataChange] = ()
+    orders: Sequence[BatchOrder] = ()  # of operators and owners, about jobs, queues and accounts
     read_ladder: Sequence[Distance] = LADDER
     kubelet: KubeletSettings = field(default_factory=KubeletSettings)
     controllers: ControllerSettings = field(default_factory=ControllerSettings)
@@ -144,6 +146,8 @@ class Simulation:
         if plan.typical_pods is not None:
             for scheduler in self.schedulers:
                 scheduler.scheduler.cluster.typical_pods = plan.typical_pods
+        desks = [each.queues for each in self.schedulers if each.queues is not None]
+        self._orders = OrderBearer(self.api, recorder, desks, self.result.problems.append)
         self._defragmenter: Defragmenter | None = None
         if plan.defragmentations:
             told = self.result.problems.append
@@ -170,6 +174,8 @@ class Simulation:
                 fault.at,
                 lambda fault=fault: self.lifecycle.apply(fault.action, fault.node, fault.seconds),  # type: ignore[misc]
             )
+        for order in self.plan.orders:
+            self.timeline.at(order.at, partial(self._orders.carry_out, order))
         for change in self.plan.data_changes:
             self.timeline.at(change.at, partial(self.placements.apply, change))
         for scheduler, each in zip(self.schedulers, self.plan.schedulers, strict=True):

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from fairway.model import DecodeError, Pod, PriorityClass, Quantity, ResourceRequirements, parse_quantity
 from fairway.model.data_need import DATA
-from fairway.trace.annotations import DURATION, FAIL_PROBABILITY, GANG, GANG_SIZE, USER, seconds_text
+from fairway.trace.annotations import DURATION, FAIL_PROBABILITY, GANG, GANG_SIZE, TIME_LIMIT, USER, seconds_text
 from fairway.trace.arrival_times import arrival_times
-from fairway.trace.distribution import NumberSampler, choose
+from fairway.trace.distribution import Distributed, NumberSampler, choose
 from fairway.trace.gang_spelling import WITH_OBJECT, group_object, spelled
 from fairway.trace.synthetic_spec import (
     STEPS,
     DatasetUse,
+    LimitShare,
     SyntheticClass,
     SyntheticSpec,
     read_of,
@@ -35,6 +36,9 @@ from fairway.trace.workload import Arrival, Arrivals, Workload
 __all__ = ["synthetic"]
 
 MAX_GANG = 1_000_000
+BEGIN = "fairway.dev/begin"
+CONNECT_TO = "fairway.dev/connect-to"
+CONNECT_MODE = "fairway.dev/connect-mode"
 TEMPLATES = 4096  # kept at once; sizes that are drawn freely may be more
 
 
@@ -90,6 +94,9 @@ class _Class:
         self.prefix_of_gangs = one.gang_prefix
         self.gang = NumberSampler(one.gang, read_of("gang"), STEPS["gang"])
         self.user_weights = tuple(float(rank) ** -one.user_skew for rank in range(1, one.users + 1))
+        self.limit = _Limit(one.limit)
+        self.begin = None if one.begin is None else NumberSampler(one.begin, read_of("duration"), STEPS["duration"])
+        self.after = one.after
         self.datasets = None if one.datasets is None else _Datasets(one.datasets)
         pod = template_pod(one, spec.namespace)
 
@@ -113,8 +120,28 @@ class _Batch(NamedTuple):
     gangs: NDArray[np.int64]  # (num_jobs,) how many pods each
     durations: NDArray[np.float64]  # (num_jobs,)
     users: NDArray[np.intp]  # (num_jobs,)
+    limits: NDArray[np.float64]  # (num_jobs,) 0: none
+    begins: NDArray[np.float64]  # (num_jobs,) 0: at once
     datasets: list[str]  # (num_jobs,) as an annotation has them
     sizes: list[tuple[float, ...]]
+
+
+class _Limit:
+    """How long jobs of a class may run."""
+
+    def __init__(self, limit: LimitShare | Distributed | None) -> None:
+        self._is_share = isinstance(limit, LimitShare)
+        kind = "factor" if self._is_share else "duration"
+        value = limit.factor if isinstance(limit, LimitShare) else limit
+        self._sampler = None if value is None else NumberSampler(value, read_of(kind), STEPS[kind])
+
+    def draw(self, chance: np.random.Generator, durations: NDArray[np.float64]) -> NDArray[np.float64]:
+        """For jobs that run so long, (num_jobs,): seconds; 0: they say none."""
+        if self._sampler is None:
+            return np.zeros(len(durations))
+        drawn = self._sampler.draw(chance, len(durations))
+        # A limit of 0 could not be meant: the shortest of all jobs has a second.
+        return np.maximum(drawn * durations if self._is_share else drawn, 1.0)
 
 
 class _Datasets:
@@ -145,6 +172,7 @@ def _batches(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator[
         gangs = np.ones(number, np.int64)
         durations = np.zeros(number)
         users = np.zeros(number, np.intp)
+        limits, begins = np.zeros(number), np.zeros(number)
         datasets = [""] * number
         sizes: list[tuple[float, ...]] = [()] * number
         for index, one in enumerate(classes):
@@ -157,17 +185,21 @@ def _batches(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator[
             gangs[rows] = np.clip(one.gang.draw(picks, num_rows), 1, MAX_GANG)
             if one.user_weights:
                 users[rows] = choose(picks, one.user_weights, num_rows)
+            limits[rows] = one.limit.draw(picks, durations[rows])
+            if one.begin is not None:
+                begins[rows] = one.begin.draw(picks, num_rows)
             if one.datasets is not None:
                 for row, names in zip(rows.tolist(), one.datasets.draw(picks, num_rows), strict=True):
                     datasets[row] = names
-        yield _Batch(times, chosen, gangs, durations, users, datasets, sizes)
+        yield _Batch(times, chosen, gangs, durations, users, limits, begins, datasets, sizes)
 
 
 def _arrivals(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator[Arrival]:
     number = 0
+    latest: dict[str, str] = {}  # by class: its last job
     for batch in _batches(spec, classes, seed):
-        columns = (column.tolist() for column in batch[:5])
-        for time, chosen, gang, seconds, user, datasets, sizes in zip(
+        columns = (column.tolist() for column in batch[:7])
+        for time, chosen, gang, seconds, user, limit, begin, datasets, sizes in zip(
             *columns, batch.datasets, batch.sizes, strict=True
         ):
             one = classes[chosen]
@@ -180,6 +212,13 @@ def _arrivals(spec: SyntheticSpec, classes: list[_Class], seed: int) -> Iterator
                 said[USER] = f"user-{user + 1}"
             if datasets:
                 said[DATA] = datasets
+            if limit:
+                said[TIME_LIMIT] = seconds_text(limit)
+            if begin:
+                said[BEGIN] = f"+{seconds_text(begin)}"
+            if one.after is not None and (before := latest.get(one.after.job)) is not None:
+                said |= {CONNECT_TO: before, CONNECT_MODE: one.after.mode}
+            latest[spec.classes[chosen].name] = name
             template = one.template(sizes)
             if gang == 1:
                 yield Arrival(time, template.pod(name, said))

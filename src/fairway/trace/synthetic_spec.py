@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -28,6 +28,9 @@ from fairway.model import (
     validate_object,
 )
 from fairway.model.explain import explain
+from fairway.model.field_problem import alternatives
+from fairway.model.group import AfterMode
+from fairway.model.tenant import EXCLUSIVE
 from fairway.trace.annotations import check_annotations, parse_seconds
 from fairway.trace.arrival_times import ArrivalPattern, pattern_problems
 from fairway.trace.distribution import Distributed, Problem, Read, problems_of
@@ -36,7 +39,9 @@ from fairway.trace.gang_spelling import GangSpelling
 __all__ = [
     "READS",
     "STEPS",
+    "AfterClass",
     "DatasetUse",
+    "LimitShare",
     "SyntheticClass",
     "SyntheticSpec",
     "read_of",
@@ -44,6 +49,8 @@ __all__ = [
     "template_pod",
 ]
 
+ACCOUNT: Final = "fairway.dev/account"
+QUEUE: Final = "fairway.dev/queue"
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -61,6 +68,19 @@ class DatasetUse(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forb
             description="How unevenly they are used: the k-th has a weight of k to the power of minus this.",
         ),
     ] = 0.0
+
+
+class LimitShare(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A limit that is so many times as long as the pod runs."""
+
+    factor: Annotated[Distributed, msgspec.Meta(description="How many times; a number, or how to draw one.")]
+
+
+class AfterClass(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Another class, whose latest job comes first."""
+
+    job: Annotated[str, msgspec.Meta(description="The name of the other class.")] = msgspec.field(name="class")
+    mode: Annotated[AfterMode, msgspec.Meta(description="How far that job has to have got.")] = "after-ok"
 
 
 class SyntheticClass(msgspec.Struct, kw_only=True, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -96,6 +116,22 @@ class SyntheticClass(msgspec.Struct, kw_only=True, frozen=True, rename="camel", 
     datasets: Annotated[
         DatasetUse | None, msgspec.Meta(description="Datasets that they read; pods of a gang read the same.")
     ] = None
+    queue: Annotated[str, msgspec.Meta(description="The queue that they wait in, of spec.batch.")] = ""
+    account: Annotated[str, msgspec.Meta(description="Who pays for them.")] = ""
+    limit: Annotated[
+        LimitShare | Distributed | None,
+        msgspec.Meta(description="How long they may run: a time, or {factor: ...} times as long as they run."),
+    ] = None
+    begin: Annotated[
+        Distributed | None, msgspec.Meta(description="So long after they came they may begin; without, at once.")
+    ] = None
+    after: Annotated[
+        AfterClass | None,
+        msgspec.Meta(description="They come after the latest job of another class that came before, if there is one."),
+    ] = None
+    exclusive: Annotated[
+        Literal["", "node", "user"], msgspec.Meta(description="Whether they have nodes to themselves, or their user.")
+    ] = ""
     fail_probability: Share = 0.0
     namespace: str = ""
     labels: dict[str, str] = {}
@@ -130,9 +166,22 @@ def _number(value: float | str) -> float:
     return float(number.value)
 
 
-READS: Final[Mapping[str, Read]] = {"cpu": _milli, "memory": _whole, "duration": parse_seconds, "gang": _number}
+def _factor(value: float | str) -> float:
+    number = float(parse_quantity(value).nanos) / 1e9
+    if not 0 < number <= 1_000_000:
+        raise ValueError(f"must be more than 0 and at most 1000000, not {value}")
+    return number
+
+
+READS: Final[Mapping[str, Read]] = {
+    "cpu": _milli,
+    "memory": _whole,
+    "duration": parse_seconds,
+    "gang": _number,
+    "factor": _factor,
+}
 """What a value of a field means, as a number; other resources are whole units."""
-STEPS: Final[Mapping[str, float]] = {"cpu": 1.0, "memory": float(2**20), "duration": 0.001, "gang": 1.0}
+STEPS: Final[Mapping[str, float]] = {"cpu": 1.0, "memory": float(2**20), "duration": 0.001, "gang": 1.0, "factor": 1e-6}
 """To which multiples drawn values are rounded up, unless a distribution says otherwise."""
 
 
@@ -153,6 +202,11 @@ def spec_problems(spec: SyntheticSpec, field: str = "") -> Iterator[Problem]:
         yield f"{before}classes", "must have at least one class"
     elif all(one.weight == 0 for one in spec.classes):
         yield f"{before}classes", "their weights must not all be 0"
+    for index, one in enumerate(spec.classes):
+        if one.after is not None and one.after.job not in {other.name for other in spec.classes}:
+            names = [other.name for other in spec.classes]
+            words = f"{one.after.job!r} is no class of this source{alternatives(one.after.job, names)}"
+            yield f"{before}classes[{index}].after.class", words
     seen: dict[str, int] = {}
     for index, one in enumerate(spec.classes):
         path = f"{before}classes[{index}]"
@@ -171,6 +225,7 @@ def _class_problems(one: SyntheticClass, path: str, namespace: str) -> Iterator[
         if value is not None:
             yield from problems_of(value, READS[name], f"{path}.{name}")
     yield from _gang_problems(one, path)
+    yield from _time_problems(one, path)
     for name, value in one.requests.items():
         if problem := label_key_problem(name):
             yield f"{path}.requests[{name!r}]", problem
@@ -187,6 +242,20 @@ def _class_problems(one: SyntheticClass, path: str, namespace: str) -> Iterator[
     labels = ((key, label_key_problem(key) or label_value_problem(text)) for key, text in one.labels.items())
     yield from ((f"{path}.labels[{key!r}]", problem) for key, problem in labels if problem)
     yield from _template_problems(one, path, namespace)
+
+
+def _time_problems(one: SyntheticClass, path: str) -> Iterator[Problem]:
+    if isinstance(one.limit, LimitShare):
+        if one.duration is None:
+            yield f"{path}.limit.factor", "is of the duration, which is missing; they run for ever"
+        yield from problems_of(one.limit.factor, _factor, f"{path}.limit.factor")
+    elif one.limit is not None:
+        yield from problems_of(one.limit, READS["duration"], f"{path}.limit")
+    if one.begin is not None:
+        yield from problems_of(one.begin, READS["duration"], f"{path}.begin")
+    for name in ("queue", "account"):
+        if (value := getattr(one, name)) and (problem := label_value_problem(value)):
+            yield f"{path}.{name}", problem
 
 
 def _gang_problems(one: SyntheticClass, path: str) -> Iterator[Problem]:
@@ -219,8 +288,13 @@ def template_pod(one: SyntheticClass, namespace: str) -> Pod:
     meta, spec = template.metadata, template.spec
     if one.priority is not None:
         spec = msgspec.structs.replace(spec, priority=one.priority)
+    said = {key: value for key, value in ((ACCOUNT, one.account), (EXCLUSIVE, one.exclusive)) if value}
     meta = msgspec.structs.replace(
-        meta, name=one.name, namespace=one.namespace or meta.namespace or namespace, labels=meta.labels | one.labels
+        meta,
+        name=one.name,
+        namespace=one.namespace or meta.namespace or namespace,
+        labels=meta.labels | ({QUEUE: one.queue} if one.queue else {}) | one.labels,
+        annotations=meta.annotations | said,
     )
     spec = msgspec.structs.replace(
         spec,

@@ -145,6 +145,15 @@ class BudgetGate:
         for name in self._tree.path(account):
             self._taken[name] = self._taken.get(name, 0) + _need(rate, seconds)
 
+    def seconds(self, account: str, rate: float) -> float:
+        """For how long what is left would pay for a job of this rate; infinite: nothing limits it."""
+        lefts = [
+            state.left - self._taken.get(name, 0)
+            for name in self._tree.path(account)
+            if (state := self._states.get(name)) is not None and state.on_exhausted != "warn"
+        ]
+        return max(min(lefts), 0) / MILLI / rate if lefts and rate > 0 else math.inf
+
     def stop(self, account: str, rate: float, limit: float) -> JobStanding | None:
         """Why a job may not start now; None: it may. `limit`: in seconds, infinite if it has none."""
         need = _need(rate, limit)

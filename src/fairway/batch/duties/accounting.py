@@ -97,6 +97,11 @@ class Accounting:
         late = None if book is None else behind(payer.account, book)
         return late or self._budgets.stop(job, payer.account, self._names(rows))
 
+    def affordable(self, job: BatchJob, now: float) -> float:
+        """For how many seconds from now the job's account can pay for it; infinite: for ever."""
+        payer = self.accounts.payer(job)
+        return math.inf if payer is None else self._budgets.seconds(job, payer.account, now)
+
     def _names(self, rows: Iterable[int]) -> list[str]:
         return [self._desk.cluster.nodes.names[row] for row in rows]
 

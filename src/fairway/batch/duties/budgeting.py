@@ -85,8 +85,7 @@ class Budgeting:
         if job.state is not JobState.ENDING:
             yield Tell(job.key, "BudgetUsedUp", why, is_warning=True)
             self._desk.stand(job, JobStanding(JobState.ENDING, JobOutcome.CANCELLED, {"account": state.account}, why))
-        queue = self._desk.settings.queues.get(job.queue)
-        longest = math.inf if queue is None or queue.limits.kill_grace is None else float(queue.limits.kill_grace)
+        longest = float(self._desk.settings.spec_of(job.queue).limits.kill_grace)
         for uid, pod in job.members.items():
             if pod.spec.node_name and not pod.is_terminating:
                 own = pod.spec.termination_grace_period_seconds
@@ -107,8 +106,17 @@ class Budgeting:
         if self._gate is not None:
             self._gate.take(account, rate, self._limit(job))
 
+    def seconds(self, job: BatchJob, account: str, now: float) -> float:
+        """For how long the job may go on from now until its account has nothing left; infinite: for ever."""
+        if self._gate is None:
+            return math.inf
+        self._read(now)
+        return BudgetGate(self._accounting.accounts.tree, self._states).seconds(
+            account, self._accounting.accounts.rate(job)
+        )
+
     def _limit(self, job: BatchJob) -> float:
-        return granted_limit(job, self._desk.settings.queues[job.queue].limits)
+        return granted_limit(job, self._desk.settings.spec_of(job.queue).limits)
 
     # -- when ---------------------------------------------------------------------------------------------------------
 

@@ -110,8 +110,7 @@ class EndingJobs:
         members = [pod for uid, pod in job.members.items() if uid in ending.pods]
         makers = {uid: owning_job(each, desk.epoch) for uid, each in self._makers(job).items()}
         if ending.outcome is not None:  # whoever makes its pods anew has to end, too
-            queue = desk.settings.queues.get(job.queue)
-            grace = math.inf if queue is None else float(queue.limits.kill_grace)
+            grace = float(desk.settings.spec_of(job.queue).limits.kill_grace)
             actions = stop_actions(members, makers, grace, ending.why, now, ending.outcome)
             if not members and job.ledger.owner in makers:
                 actions += deadline_actions(makers[job.ledger.owner], now)

@@ -107,8 +107,8 @@ class FailingJobs:
         return ()
 
     def _rules(self, job: BatchJob) -> FailureRules | None:
-        queue = self._desk.settings.queues.get(job.queue)
-        return None if queue is None else queue.failure
+        settings = self._desk.settings
+        return settings.spec_of(job.queue).failure if settings.binds(job) else None
 
     def _sight(self, job: BatchJob) -> JobSight:
         lost = self._lost.by_name

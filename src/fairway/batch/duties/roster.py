@@ -11,12 +11,12 @@ from fairway.batch.duties.duty import Duty, DutyDesk
 from fairway.batch.duties.ending_jobs import EndingJobs
 from fairway.batch.duties.failing_jobs import FailingJobs
 from fairway.batch.duties.lost_nodes import LostNodes
-from fairway.batch.duties.time_limits import TimeLimits
+from fairway.batch.duties.ordering import Ordering
 
 __all__ = ["duties_of"]
 
 
-def duties_of(desk: DutyDesk, accounting: Accounting) -> tuple[Duty, ...]:
+def duties_of(desk: DutyDesk, accounting: Accounting, ordering: Ordering, *others: Duty) -> tuple[Duty, ...]:
     """All of them: who has to leave first, so that others see the room that is left; what was decided, last."""
     lost = LostNodes()
-    return (TimeLimits(desk), FailingJobs(desk, lost), accounting, EndingJobs(desk, lost))
+    return (ordering, ordering.limits, FailingJobs(desk, lost), accounting, *others, EndingJobs(desk, lost))

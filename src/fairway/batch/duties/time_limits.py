@@ -20,6 +20,7 @@ from fairway.batch.job import BatchJob, FailureDecision
 from fairway.batch.limits import LimitedJob, limit_actions, time_account
 from fairway.batch.reasons import JobOutcome
 from fairway.cluster import Event
+from fairway.model.batch import QueueLimits
 from fairway.words import length_text
 
 __all__ = ["TimeLimits"]
@@ -43,11 +44,10 @@ class TimeLimits:
 
     def reconsider(self, job: BatchJob) -> None:
         """The job's deadline may be another one than before."""
-        queue = self._desk.settings.queues.get(job.queue)
-        if queue is None or not job.is_counting or job.has_ended:
+        if not job.is_counting or job.has_ended or not self._desk.settings.binds(job):
             self._known.pop(job.key, None)
             return
-        limits = queue.limits
+        limits = self._limits(job)
         account = time_account(job, limits, self._desk.world.now())
         has_time = limits.warn_before < account.limit < math.inf  # else it would be near from the beginning
         if has_time and account.warn_at < account.end_at and self._known.get(job.key) != account.deadline:
@@ -67,7 +67,7 @@ class TimeLimits:
         for uid in machine.overdue(now):
             job, occupant = desk.book.of(uid), machine.occupant(uid)
             assert occupant is not None
-            if job is not None and job.queue in desk.settings.queues:
+            if job is not None and desk.settings.binds(job):
                 overdue[job.key] = job
             machine.occupy(uid, occupant.row, occupant.amounts, now + PATIENCE)
         late = sorted(
@@ -79,10 +79,13 @@ class TimeLimits:
         return self._warn(now)
 
     def _end_of(self, job: BatchJob, now: float) -> float:
-        return time_account(job, self._desk.settings.queues[job.queue].limits, now).end_at
+        return time_account(job, self._limits(job), now).end_at
+
+    def _limits(self, job: BatchJob) -> QueueLimits:
+        return self._desk.settings.spec_of(job.queue).limits
 
     def _end(self, job: BatchJob) -> None:
-        limit = time_account(job, self._desk.settings.queues[job.queue].limits, self._desk.world.now()).limit
+        limit = time_account(job, self._limits(job), self._desk.world.now()).limit
         why = f"its limit of {length_text(limit)} is reached"
         if not job.is_ending:
             self._desk.book.leave_no_time(job)
@@ -95,11 +98,15 @@ class TimeLimits:
             job = self._desk.book.find(key)
             if job is None or key not in self._known or job.is_ending:
                 continue
-            limited = LimitedJob(job, self._desk.settings.queues[job.queue].limits, job.ledger.warned_for)
-            due = [action for _, action in limit_actions([limited], now, self._desk.epoch)]
-            due = [action for action in due if isinstance(action, Tell | AnnotatePod)]
-            if any(isinstance(action, Tell) for action in due):
-                job.ledger.warned_for = self._known[key]
-                self._desk.world.write_record(job)
-            actions += due
+            actions += self.warnings(job, now)
         return actions
+
+    def warnings(self, job: BatchJob, now: float) -> list[Action]:
+        """What its owner has to be told now: that its time is nearly over, and when that is, if it was told before."""
+        limited = LimitedJob(job, self._limits(job), job.ledger.warned_for)
+        due = [action for _, action in limit_actions([limited], now, self._desk.epoch)]
+        due = [action for action in due if isinstance(action, Tell | AnnotatePod)]
+        if job.key in self._known and any(isinstance(action, Tell) for action in due):
+            job.ledger.warned_for = self._known[job.key]
+            self._desk.world.write_record(job)
+        return due

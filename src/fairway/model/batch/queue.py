@@ -14,7 +14,7 @@ import msgspec
 
 from fairway.model.batch.node_choice import NodeChoice
 from fairway.model.duration import Duration
-from fairway.model.field_problem import Problem
+from fairway.model.field_problem import Problem, alternatives, shown
 from fairway.model.meta import Value
 from fairway.model.quantity import Quantity
 
@@ -34,6 +34,9 @@ __all__ = [
 
 QueueState = Literal["Open", "Paused", "Draining", "Closed"]
 """Everything goes on; nothing starts; nothing new is taken; both. What runs goes on in each of them."""
+
+TOGETHER_KINDS: Final = ("Job", "JobSet", "LeaderWorkerSet")
+"""Controllers whose pods may be one job."""
 
 Natural = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
@@ -212,6 +215,14 @@ def queue_problems(spec: QueueSpec, path: str) -> Iterator[Problem]:
     yield from _amount_problems(spec, path)
     if spec.weights.max_age <= 0:
         yield Problem(f"{path}.weights.maxAge", f"has to be more than 0, not {spec.weights.max_age.text}")
+    for kind in spec.start_together:
+        if kind not in TOGETHER_KINDS:
+            words = f"{shown(kind)} is unknown{alternatives(kind, TOGETHER_KINDS)}"
+            yield Problem(f"{path}.startTogether", words)
+    if spec.extension.max <= 0:
+        yield Problem(f"{path}.extension.max", f"has to be more than 0, not {spec.extension.max.text}")
+    if spec.preemption.min_runtime < 0:
+        yield Problem(f"{path}.preemption.minRuntime", f"must not be negative: {spec.preemption.min_runtime.text}")
     if spec.nodes.count is not None:
         yield Problem(f"{path}.nodes.count", "is for reservations; a queue has all nodes that its selector names")
     if spec.is_interactive and spec.discipline not in (None, "conservative"):

@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
+from fairway.batch.job_sayings import JobSayings
+from fairway.batch.settings import BatchSettings
 from fairway.cluster import Cluster
 from fairway.cluster.groups import GROUP_KINDS, OBJECT_KINDS, GroupBook
 from fairway.model import ApiObject, Pod, PriorityClass
@@ -118,7 +120,7 @@ class LiveJobs:
     """Jobs by key; of those that have ended, the latest can still be found."""
 
     def __init__(self, prefixes: tuple[str, ...]) -> None:
-        cluster = Cluster()
+        self._cluster = cluster = Cluster()
         self.prefixes = prefixes
         self._groups, self._workloads = cluster.groups, cluster.workloads
         self._groups.follow(GroupReading(prefixes))
@@ -127,6 +129,11 @@ class LiveJobs:
         self._ended: list[LiveJob] = []  # whose rows have not been taken
         self._former: dict[GroupKey, LiveJob] = {}
         self._num_jobs = 0
+
+    def learn(self, settings: BatchSettings) -> None:
+        """In some queues the pods of a controller are one job, though they do not say so."""
+        if any(queue.start_together for queue in settings.queues.values()):
+            JobSayings(self._cluster, {}).learn(settings)
 
     def find(self, key: GroupKey) -> LiveJob | None:
         """The job of that key, or the last one that was called so."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fairway import __version__
+from fairway.batch.settings import read_settings
 from fairway.model import ApiObject, Node, Pod, encode_json, kind_title
 from fairway.record.errors import RecordError
 from fairway.record.options import RecordOptions
@@ -75,6 +76,9 @@ class RunWriter(QueueWriter):
         texts = {key: json.dumps(value) for key, value in meta.items()}  # before a file is made: it may not be JSON
         change = AnonymousRows() if anonymous else None
         super().__init__(Path(path), options, gang_prefixes(schedulers), change)
+        for scheduler in schedulers:
+            if scheduler.batch is not None:
+                self._jobs.learn(read_settings(scheduler.batch))
         self._templates = Templates(self._file.resources)
         self._num_pods = 0
         self._intervals = self._buffers["occupancy"].rows
