@@ -159,7 +159,7 @@ class JobBook:
         if job.ledger.owner:
             # A Job says when it is done; of others nobody knows whether they make another one.
             return job.ledger.owner_kind == "Job" and not job.has_no_maker and (job.has_failed or is_deleted)
-        return job.wishes.recreates and job.has_failed and not is_deleted
+        return job.wishes.recreates and (bool(job.ledger.pods) or (job.has_failed and not is_deleted))
 
     def _wait_again(self, job: BatchJob) -> None:
         """It goes back to where it came from: its time, its counts and its place in the queue are kept."""

@@ -7,7 +7,7 @@ a `Standing` for each that still waits (`judge`): the first reason of the closed
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from fairway.batch.duties import Accounting
@@ -103,8 +103,12 @@ class Standings:
         self,
         waiting: Sequence[BatchJob],
         left: Sequence[BatchJob],
+        obstructed: Mapping[str, JobStanding],
     ) -> Iterator[tuple[BatchJob, JobStanding]]:
-        """The standing of every job that still waits; `left` are those that were planned, in their order."""
+        """The standing of every job that still waits; `left` are those that were planned, in their order.
+
+        `obstructed`: by key, those that something closed keeps from starting now.
+        """
         for job in waiting if self._hindered else ():
             if (standing := self._hindered.get(job.key)) is not None:
                 yield job, standing
@@ -116,6 +120,9 @@ class Standings:
                 continue
             position = ahead.get(job.queue, 0)
             ahead[job.queue] = position + 1
+            if (standing := obstructed.get(job.key)) is not None:
+                yield job, standing
+                continue
             if job.is_vain or (position == job.num_ahead and job.standing.reason in TURN):
                 continue
             job.num_ahead = position

@@ -48,6 +48,7 @@ class Run:
         self.job_states = self._table("job_states")
         self.estimates = self._table("estimates")
         self.plans = self._table("plans")
+        self.closings = self._table("closings")
         self.charges = self._table("charges")
         self.queue_moves = self._table("queue_moves")
         self.occupancy = self._table("occupancy")

@@ -16,7 +16,7 @@ from fairway.batch.duties.time_limits import TimeLimits
 __all__ = ["duties_of"]
 
 
-def duties_of(desk: DutyDesk, accounting: Accounting) -> tuple[Duty, ...]:
+def duties_of(desk: DutyDesk, accounting: Accounting, upkeep: Duty) -> tuple[Duty, ...]:
     """All of them: who has to leave first, so that others see the room that is left; what was decided, last."""
     lost = LostNodes()
-    return (TimeLimits(desk), FailingJobs(desk, lost), accounting, EndingJobs(desk, lost))
+    return (TimeLimits(desk), FailingJobs(desk, lost), accounting, upkeep, EndingJobs(desk, lost))
