@@ -237,6 +237,7 @@ class Desk:
         for duty in self._duties:
             if actions := duty.look(now):
                 self.world.carry_out(actions)
+        self.machine.refresh(now)  # nodes may have been opened or closed just now
         self._look_after_starting()
         self._quotas.look()
         self._planned.refresh(self.book.jobs)

@@ -148,6 +148,11 @@ class Run:
         """Does it say where jobs of queues stood? Runs that older versions wrote do not."""
         return not self._missing & {"jobs", "job_states"}
 
+    @property
+    def knows_closings(self) -> bool:
+        """Does it say where windows and reservations were? Runs that older versions wrote do not."""
+        return "closings" not in self._missing
+
     # -- tables ------------------------------------------------------------------------------------------------------
 
     @property

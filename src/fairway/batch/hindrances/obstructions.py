@@ -3,13 +3,15 @@
 In: the jobs that still wait after a pass, in their order, and what is closed for which cause. Out: for each that would
 start now without a cause, or that a cause leaves too few nodes for even if nobody were there, its standing:
 `Maintenance`, `Reserved` or `NodesUnavailable`. Asked of the calendar as the pass left it, so that if what is named
-goes away, the job starts in the next one. Called by the desk; where nothing is closed it costs nothing.
+goes away, the job starts in the next one. Called by the desk; where nothing is closed it costs nothing, and on large
+machines it may be half a minute old.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from fairway.batch.job import BatchJob
 from fairway.batch.machine import Machine
@@ -20,6 +22,10 @@ from fairway.words import nodes_text, time_text
 
 __all__ = ["Obstructions"]
 
+MANY: Final = 1 << 16
+"""From so many jobs times nodes on it is asked only every so often, or when something else is closed."""
+PATIENCE: Final = 30.0
+
 
 class Obstructions:
     """Says whom."""
@@ -27,6 +33,8 @@ class Obstructions:
     def __init__(self, machine: Machine, upkeep: Upkeep) -> None:
         self._machine = machine
         self._upkeep = upkeep
+        self._known: dict[str, JobStanding] = {}
+        self._known_for: tuple[float, list[Cause]] = (-math.inf, [])  # when, and of which causes, that was asked
 
     def standings(
         self, left: Sequence[BatchJob], now: float, rules: Mapping[str, QueueRule], replan: Replan
@@ -36,9 +44,14 @@ class Obstructions:
         if not plans:
             return {}
         until = now + max(plan.duration for plan in plans)
-        causes = {str(number): cause for number, cause in enumerate(self._upkeep.causes(until))}
-        if not causes:
+        found_causes = self._upkeep.causes(until)
+        if not found_causes:
             return {}
+        if len(plans) * self._machine.calendar.timeline.num_rows > MANY:
+            asked, former = self._known_for
+            if now < asked + PATIENCE and found_causes == former:
+                return {plan.key: self._known[plan.key] for plan in plans if plan.key in self._known}
+        causes = {str(number): cause for number, cause in enumerate(found_causes)}
 
         def starts_now(calendar: Calendar) -> set[str]:
             return {each.job.key for each in run_pass(calendar, plans, now, rules, replan=replan).started}
@@ -49,6 +62,7 @@ class Obstructions:
         for plan in plans:
             if (number := obstacles.cause(plan)) is not None:
                 found[plan.key] = _standing(causes[number], plan, now)
+        self._known, self._known_for = found, (now, found_causes)
         return found
 
 

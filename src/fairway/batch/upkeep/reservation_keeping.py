@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fairway.batch.accounts import JobAccounts
 from fairway.batch.actions import Action, Tell
 from fairway.batch.closings import Closing
 from fairway.batch.duties.duty import DutyDesk
@@ -40,8 +41,9 @@ __all__ = ["ReservationKeeping"]
 class ReservationKeeping:
     """Looks after the reservations of a desk."""
 
-    def __init__(self, desk: DutyDesk, nodes: NodeSights, statuses: StatusBook) -> None:
+    def __init__(self, desk: DutyDesk, nodes: NodeSights, statuses: StatusBook, accounts: JobAccounts) -> None:
         self._desk = desk
+        self._accounts = accounts
         self._nodes = nodes
         self._statuses = statuses
         self.views: list[ReservationView] = []
@@ -56,7 +58,8 @@ class ReservationKeeping:
             for record in self._desk.world.records():
                 billed = record.ledger.billed
                 if billed is not None:
-                    self._note_use(billed.user, [billed.account], billed.queue, record.ledger.intervals)
+                    above = self._accounts.tree.path(billed.account)
+                    self._note_use(billed.user, above, billed.queue, record.ledger.intervals)
 
     # -- what happens ------------------------------------------------------------------------------------------------
 

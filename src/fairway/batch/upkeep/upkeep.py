@@ -52,7 +52,7 @@ class Upkeep:
         self._nodes = NodeSights(desk)
         statuses = StatusBook(desk.world)
         self.windows = WindowKeeping(desk, self._nodes, statuses)
-        self.reservations = ReservationKeeping(desk, self._nodes, statuses)
+        self.reservations = ReservationKeeping(desk, self._nodes, statuses, accounts)
         self._closings: dict[str, Closing] = {}  # as the machine has them
         self.awaited = math.inf  # when something opens that somebody with a date waits for
 
@@ -151,7 +151,7 @@ class Upkeep:
 
     def _accounts_of(self, job: BatchJob) -> list[str]:
         payer = self._accounts.payer(job)
-        return [] if payer is None else [payer.account, *self._accounts.tree.path(payer.account)]
+        return [] if payer is None else self._accounts.tree.path(payer.account)
 
     def causes(self, until: float) -> list[Cause]:
         """What is closed before that time, in the order in which causes are told."""
