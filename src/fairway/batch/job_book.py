@@ -56,6 +56,7 @@ class JobBook:
         self.makers: dict[str, JobController] = {}  # by uid: Jobs that are not done
         self.decided: dict[str, BatchJob] = {}  # by key: jobs about whose pods something was decided
         self.dismissed: set[str] = set()  # uids of pods that end because of that
+        self.leaving: dict[str, Pod] = {}  # by uid: pods that were asked to leave, as they come again
         self._made_by: dict[str, dict[str, BatchJob]] = {}  # by controller's uid, then key: jobs whose pods it makes
         self._timed_out: dict[str, list[JobLedger]] = {}  # by controller's uid: of jobs of which it makes pods anew
 
@@ -123,6 +124,10 @@ class JobBook:
         if pod.is_finished and pod.status.phase == "Failed":
             job.has_failed = True
             job.failed[pod.metadata.name] = pod
+        if self.leaving and (again := self.leaving.pop(uid, None)) is not None and not pod.is_finished:
+            job.ledger.pods = (*job.ledger.pods, again)
+            self.decided[job.key] = job
+            self.dismissed.add(uid)
         job.num_done += pod.is_finished and pod.status.phase == "Succeeded"
         if job.started is not None:
             self._count_running(job, now)

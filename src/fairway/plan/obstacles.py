@@ -47,10 +47,9 @@ class Obstacles:
 
     def _impossible_by(self, job: WaitingJob) -> str | None:
         """The first cause that leaves too few rows for the job even if nobody were there; jobs alike are asked once."""
-        kinds = tuple(
-            (each.need.tobytes(), each.count, id(each.eligible), each.one_per_row) for each in job.classes
-        )
-        key = (kinds, job.duration, job.queue, job.shares, job.entrances, tuple(map(id, job.domains)))
+        kinds = tuple((each.need.tobytes(), each.count, id(each.eligible), each.one_per_row) for each in job.classes)
+        shares = tuple((each.name, each.amounts.tobytes(), each.may_be_lent) for each in job.shares)
+        key = (kinds, shares, job.duration, job.queue, job.entrances, tuple(map(id, job.domains)))
         if key not in self._on_empty:
             self._on_empty[key] = self._first_impossible(job)
         return self._on_empty[key]

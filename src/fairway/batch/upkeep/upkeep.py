@@ -79,12 +79,11 @@ class Upkeep:
         actions = taint_actions(settings.queues, self._nodes) if have_nodes_changed else []
         if settings.windows or self.windows.views or self._nodes.marked:
             actions += self.windows.look(now, has_changed)
-        if settings.reservations:
-            inside = self._inside()
-            actions += self.reservations.look(now, inside, list(self._closings.values()))
-        elif not (has_changed and (settings.windows or self._closings)):
-            return actions
-        self._close(now)
+        if has_changed and (settings.windows or self._closings):
+            self._close(now)
+        if settings.reservations:  # which keep out of windows
+            actions += self.reservations.look(now, self._inside(), list(self._closings.values()))
+            self._close(now)
         return actions
 
     def _inside(self) -> dict[str, list[RunInterval]]:

@@ -9,7 +9,7 @@ begins, before anything is done to them. An eviction that was refused is asked f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -17,15 +17,14 @@ from fairway.batch.accounts.charges import RefundCause
 from fairway.batch.actions import Action, EvictPod, Tell
 from fairway.batch.affected_jobs import AffectedJob, affected_jobs, still_there
 from fairway.batch.duties.duty import DutyDesk
-from fairway.batch.duties.ending_jobs import order_end
+from fairway.batch.duties.ending_jobs import anew, order_end
 from fairway.batch.failures import requeue_decision
-from fairway.batch.job import BatchJob, FailureDecision
+from fairway.batch.job import BatchJob
 from fairway.batch.upkeep.closing_status import ClosingStatus
 from fairway.batch.upkeep.node_sights import NodeSights
 from fairway.batch.upkeep.status_book import StatusBook
 from fairway.batch.windows import (
     Phase,
-    PodSight,
     Window,
     WindowView,
     requeued_jobs,
@@ -34,7 +33,6 @@ from fairway.batch.windows import (
     window_keys,
 )
 from fairway.model.batch import WindowSpec
-from fairway.model.disruption import disruption_reason
 from fairway.plan import WaitingJob, dates
 from fairway.words import nodes_text, time_text
 
@@ -125,6 +123,8 @@ class WindowKeeping:
                 actions += self._tell_running(view, None if has_changed else self._came)
             self._came = {}
         clearing = [view for view in self.views if _clears_now(view)]
+        if not clearing:
+            self._desk.book.leaving.clear()
         if clearing or self._nodes.marked or any(view.phase is Phase.ACTIVE for view in self.views):
             actions += self._clear(clearing, now)
         return actions
@@ -137,26 +137,24 @@ class WindowKeeping:
                 if now < self._asked.get(action.pod, -math.inf) + RETRY:
                     continue
                 self._asked[action.pod] = now
+                self._note_leaving(action.pod)
             actions.append(action)
+        book, on_nodes = self._desk.book, {pod.uid for pod in pods}
+        book.leaving = {uid: again for uid, again in book.leaving.items() if uid in on_nodes}
         there = {pod.uid for pod in pods if not pod.is_terminating}
         self._asked = {uid: time for uid, time in self._asked.items() if uid in there}
         for key, name in requeued_jobs(clearing, pods).items():
             job = self._desk.book.find(key)
             if job is not None:
                 order_end(self._desk, job, requeue_decision(job, f"maintenance {name}", RefundCause.MAINTENANCE))
-        self._make_anew(pods)
         return actions
 
-    def _make_anew(self, pods: Iterable[PodSight]) -> None:
-        """Bare pods that were evicted are made anew where they ask for it; their controllers make others."""
-        for pod in pods:
-            job = self._desk.book.of(pod.uid) if pod.is_terminating else None
-            member = None if job is None else job.members.get(pod.uid)
-            if job is None or member is None or job.ledger.ending is not None:
-                continue
-            if job.wishes.recreates and member.metadata.controller is None and disruption_reason(member):
-                decision = FailureDecision("RestartPod", "maintenance", (pod.uid,), is_excused=True)
-                order_end(self._desk, job, decision)
+    def _note_leaving(self, uid: str) -> None:
+        """A bare pod that is evicted is made anew where it asks for that; a controller makes another one itself."""
+        job = self._desk.book.of(uid)
+        member = None if job is None else job.members.get(uid)
+        if job is not None and member is not None and job.wishes.recreates and member.metadata.controller is None:
+            self._desk.book.leaving[uid] = anew(member)
 
     # -- what is written and told ------------------------------------------------------------------------------------
 
