@@ -48,13 +48,15 @@ class Room:
         queues = settings.pop("queues", {"q": {}})
         objects, faults = settings.pop("objects", ()), settings.pop("faults", ())
         latency, orders = settings.pop("latency", 0.0), settings.pop("orders", ())
+        racks = settings.pop("racks", ())  # of each node, by its number
         limits = QueueLimits(max=Duration(1000), kill_grace=Duration(0))
         made = {
             name: QueueSpec(**{"weights": PLAIN, "limits": limits, **spec}).completed() for name, spec in queues.items()
         }
         batch = BatchSettings(made, **settings)
         scheduler = SchedulerPlan("default-scheduler", default_configuration(REGISTRY), batch=batch)
-        nodes = [node(f"n{number}", cpu=cpu) for number, cpu in enumerate(cpus)]
+        labels = [{"rack": rack} for rack in racks] or [{}] * len(cpus)
+        nodes = [node(f"n{number}", cpu=cpu, labels=labels[number]) for number, cpu in enumerate(cpus)]
         times = KubeletSettings(start_latency=latency, termination_latency=latency)
         came = [Arrival(time, each) for time, each in arrivals]
         plan = Plan(nodes, objects, came, [scheduler], faults=faults, kubelet=times, orders=orders)

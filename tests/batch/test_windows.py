@@ -136,7 +136,7 @@ def test_who_leaves_when(mode: str, now: float, actions: list[Action], jobs: dic
 def test_two_windows_over_one_pod_ask_it_once_and_the_harder_one_counts() -> None:
     views = [view(window(mode="drain", name="a"), 1000.0), view(window(mode="kill", name="b"), 1000.0)]
     pods = [PodSight("outside", "n1")]
-    assert window_actions(views, [], pods) == [DeletePod("outside", None, "maintenance b")]
+    assert window_actions(views, [], pods) == [DeletePod("outside", None, "maintenance b", cause="Maintenance")]
 
 
 def test_what_the_calendar_has_closed_and_for_whom() -> None:

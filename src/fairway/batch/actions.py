@@ -24,6 +24,7 @@ __all__ = [
     "EvictPod",
     "MarkDisrupted",
     "SetActiveDeadline",
+    "TaintNode",
     "Tell",
     "UncordonNode",
 ]
@@ -101,6 +102,14 @@ class UncordonNode:
 
 
 @dataclass(frozen=True, slots=True)
+class TaintNode:
+    """The node has the taint of this queue and of no other, or of none: other schedulers stay off."""
+
+    node: str
+    queue: str  # "": none
+
+
+@dataclass(frozen=True, slots=True)
 class Tell:
     """An event about an object of ours."""
 
@@ -119,5 +128,6 @@ Action = (
     | SetActiveDeadline
     | CordonNode
     | UncordonNode
+    | TaintNode
     | Tell
 )

@@ -13,6 +13,7 @@ from fairway.batch.accounts.books import BookStore
 from fairway.batch.accounts.charges import ChargeLine
 from fairway.batch.actions import Action
 from fairway.batch.job import BatchJob, JobRecord
+from fairway.batch.upkeep.closing_status import ClosingStatus
 
 __all__ = ["BatchWorld", "PassReport"]
 
@@ -41,6 +42,12 @@ class BatchWorld(Protocol):
 
     def records(self) -> Iterable[JobRecord]:
         """All that is written down of jobs, by this desk or by one before it."""
+
+    def write_status(self, status: ClosingStatus) -> None:
+        """Write down where a maintenance window or a reservation is."""
+
+    def statuses(self) -> Iterable[ClosingStatus]:
+        """All that is written down of them, by this desk or by one before it."""
 
     def lines(self, account: str) -> Iterable[ChargeLine] | None:
         """The ledger's lines of an account; None: none are kept."""

@@ -29,10 +29,12 @@ class Closing:
     rows: NDArray[np.intp]  # (num_rows,)
     start: float
     end: float
+    clears: bool = False  # whoever is there by then has to leave
 
     def is_same(self, other: Closing) -> bool:
         """Does it close the same rows at the same time?"""
-        return (self.start, self.end) == (other.start, other.end) and np.array_equal(self.rows, other.rows)
+        is_alike = (self.start, self.end, self.clears) == (other.start, other.end, other.clears)
+        return is_alike and np.array_equal(self.rows, other.rows)
 
 
 def keep_closed(calendar: Calendar, before: Iterable[Closing], after: Iterable[Closing]) -> None:

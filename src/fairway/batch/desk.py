@@ -20,6 +20,7 @@ from time import process_time
 from fairway.batch.batch_world import BatchWorld, PassReport
 from fairway.batch.duties import Accounting, Ordering, duties_of
 from fairway.batch.hindrances.feasibility import Feasibility
+from fairway.batch.hindrances.obstructions import Obstructions
 from fairway.batch.job import BatchJob
 from fairway.batch.job_book import JobBook
 from fairway.batch.job_order import JobOrder
@@ -32,6 +33,8 @@ from fairway.batch.quotas.quotas import Quotas
 from fairway.batch.reasons import JobStanding, JobState, Reason
 from fairway.batch.settings import BatchSettings
 from fairway.batch.standings import Standings
+from fairway.batch.upkeep.protection import Protection
+from fairway.batch.upkeep.upkeep import Upkeep
 from fairway.cluster import Event, Verb
 from fairway.cluster.promises import RoomInTime
 from fairway.cycle import Decision, Outcome
@@ -72,14 +75,18 @@ class Desk:
         self.book.sayings.learn(self.settings)
         self.machine = Machine(cluster, self.world.now(), self.settings.booking, self.settings.horizon)
         self._quotas = Quotas(self)
-        self._planned = PlannedJobs(cluster, self.machine, self.settings.queues, self._quotas)
         self._accounting = Accounting(self)
+        self.upkeep = Upkeep(self, self._accounting.accounts)
+        self._protection = Protection(self)
+        self._obstructions = Obstructions(self.machine, self.upkeep)
+        queues = self.settings.queues
+        self._planned = PlannedJobs(cluster, self.machine, queues, self._quotas, self.upkeep.entrances)
         feasibility = Feasibility(cluster, self.machine)
         self._standings = Standings(self.settings, self.book, self._accounting, self._quotas, feasibility)
         self._lodgers = Lodgers(self)
         self._preemption = Preemption(self, self._quotas)
-        self.ordering = Ordering(self, self._accounting, self._quotas)
-        self._duties = duties_of(self, self._accounting, self.ordering, self._preemption)
+        self.ordering = Ordering(self, self._accounting, self._quotas, self.upkeep.closed)
+        self._duties = duties_of(self, self._accounting, self.ordering, self.upkeep, self._preemption)
         cluster.promises.planner = self
 
     def change(self, settings: BatchSettings) -> None:
@@ -163,6 +170,10 @@ class Desk:
         )
 
     def plans(self, pod: Pod) -> bool:
+        """Is the pod of a queue, or bound by what queues were promised?"""
+        return self.is_queued(pod) or self._protection.is_on
+
+    def is_queued(self, pod: Pod) -> bool:
         """Is the pod of a queue?"""
         return self.book.of(pod.metadata.uid) is not None
 
@@ -171,16 +182,19 @@ class Desk:
         promises = self.cluster.promises
         pod = next(iter(queued.members.values())).pod if isinstance(queued, QueuedGroup) else queued.pod
         job = self.book.of(pod.metadata.uid)
-        if job is None:
-            promises.begin(None)
-            return
         now = self.world.now()
+        if job is None:
+            is_bound = self._protection.is_on
+            promises.begin(self._protection.room(pod, self.upkeep.lifted(None, math.inf, now)) if is_bound else None)
+            return
         self.machine.refresh(now)
-        least = self.machine.calendar.least_free(job.key, self._lodgers.end(job))
+        end = self._lodgers.end(job)
+        least = self.machine.calendar.least_free(job.key, end, self.upkeep.lifted(job, end, now))
+        may_enter = least[:, -1] >= (1 if not job.wishes.is_exclusive else 2)
+        if (of_queue := self._planned.rows_of_queue(job.queue)) is not None:
+            may_enter &= of_queue[: len(may_enter)]
         requested = self.cluster.nodes.requested[: len(least), : least.shape[1] - 1]
-        promises.begin(
-            RoomInTime(least[:, :-1], least[:, -1] >= (1 if not job.wishes.is_exclusive else 2), requested.copy())
-        )
+        promises.begin(RoomInTime(least[:, :-1], may_enter, requested.copy()))
 
     def attempted(self, decision: Decision | GroupDecision) -> None:
         """Whoever was placed takes the place of what was booked; whoever was not goes back."""
@@ -188,6 +202,8 @@ class Desk:
         members = decision.members if isinstance(decision, GroupDecision) else [decision]
         if isinstance(decision, GroupDecision):
             members = [*members, *(each for other in decision.companions for each in other.members)]
+        if self._protection.is_on:
+            self._protection.attempted(members)
         placed: dict[str, list[Decision]] = {}
         for each in members:
             job = self.book.of(each.pod.metadata.uid)
@@ -239,6 +255,7 @@ class Desk:
         for duty in self._duties:
             if actions := duty.look(now):
                 self.world.carry_out(actions)
+        self.machine.refresh(now)  # nodes may have been opened or closed just now
         self._look_after_starting()
         self._quotas.look()
         self._planned.refresh(self.book.jobs)
@@ -264,9 +281,14 @@ class Desk:
             outcome.started += self._plan(self._standings.unhindered(left), now).started
             left = self._standings.unhindered(left)
         self._standings.preempting = self._preemption.claim(left, now)
-        for job, standing in self._standings.judge(waiting, left):
+        obstructed = self._obstructions.standings(left, now, self._rules, self._replan)
+        for job, standing in self._standings.judge(waiting, left, obstructed):
             self.stand(job, standing)
+        plans = [job.plan for job in left if job.plan is not None]
+        if actions := self.upkeep.judge(plans, [plan for plan in plans if plan.key in obstructed], now):
+            self.world.carry_out(actions)
         self.scheduler.queue.activate(pod for job in jobs if job.is_released for pod in job.waiting)
+        self.scheduler.queue.activate(self._protection.take_refused())
         self._next_pass = self._time_of_next(waiting, now)
         num_promised = len(self.machine.calendar.promises)
         self.world.passed(PassReport(len(waiting), len(outcome.started), num_promised, process_time() - begun))

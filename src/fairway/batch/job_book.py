@@ -55,6 +55,7 @@ class JobBook:
         self.makers: dict[str, JobController] = {}  # by uid: Jobs that are not done
         self.decided: dict[str, BatchJob] = {}  # by key: jobs about whose pods something was decided
         self.dismissed: set[str] = set()  # uids of pods that end because of that
+        self.leaving: dict[str, Pod] = {}  # by uid: pods that were asked to leave, as they come again
         self._made_by: dict[str, dict[str, BatchJob]] = {}  # by controller's uid, then key: jobs whose pods it makes
         self._timed_out: dict[str, list[JobLedger]] = {}  # by controller's uid: of jobs of which it makes pods anew
 
@@ -122,6 +123,10 @@ class JobBook:
         if pod.is_finished and pod.status.phase == "Failed":
             job.has_failed = True
             job.failed[pod.metadata.name] = pod
+        if self.leaving and (again := self.leaving.pop(uid, None)) is not None and not pod.is_finished:
+            job.ledger.pods = (*job.ledger.pods, again)
+            self.decided[job.key] = job
+            self.dismissed.add(uid)
         job.num_done += pod.is_finished and pod.status.phase == "Succeeded"
         if job.started is not None:
             self._count_running(job, now)
@@ -158,7 +163,7 @@ class JobBook:
         if job.ledger.owner:
             # A Job says when it is done; of others nobody knows whether they make another one.
             return job.ledger.owner_kind == "Job" and not job.has_no_maker and (job.has_failed or is_deleted)
-        return job.wishes.recreates and job.has_failed and not is_deleted
+        return job.wishes.recreates and (bool(job.ledger.pods) or (job.has_failed and not is_deleted))
 
     def _wait_again(self, job: BatchJob) -> None:
         """It goes back to where it came from: its time, its counts and its place in the queue are kept."""

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.batch.actions import CORDONED_BY
 from fairway.cluster import Cluster, PodClass
 from fairway.model import Node
 from fairway.plan import BookingMode, Calendar, SmallestRest, member_need
 
-__all__ = ["Machine", "Occupant", "is_usable", "occupant_key"]
+__all__ = ["Machine", "Occupant", "is_cordoned_by_hand", "is_usable", "occupant_key", "row_key"]
 
 
 class Occupant(NamedTuple):
@@ -48,7 +50,9 @@ class Machine:
         self._occupants: dict[str, Occupant] = {}  # by uid
         self._ends: list[tuple[float, str]] = []  # a heap: when who leaves, those who have left already among them
         self._closings: dict[str, RowsClosed] = {}
+        self._clearing: dict[str, RowsClosed] = {}  # those of them that nobody outlasts
         self._unusable: set[int] = set()  # rows
+        self._returns: Mapping[int, float] = {}  # by row: when one that is down comes back, as far as one knows
         self._journal_end = -1
         self._shape = (-1, -1)
         self._capacity = np.empty((0, 0), np.int64)  # (num_rows, num_resources)
@@ -69,7 +73,7 @@ class Machine:
     @property
     def unusable_keys(self) -> list[str]:
         """The calendar's keys of what is closed because of that."""
-        return [f"row {row}" for row in sorted(self._unusable)]
+        return [row_key(row) for row in sorted(self._unusable)]
 
     def refresh(self, now: float) -> None:
         """See what has become of nodes, and that time has passed."""
@@ -95,10 +99,25 @@ class Machine:
             if node is not None and is_usable(node):
                 if row in self._unusable:
                     self._unusable.discard(row)
-                    self.open(f"row {row}")
-            elif row not in self._unusable:
+                    self.open(row_key(row))
+            else:
                 self._unusable.add(row)
-                self.close(f"row {row}", np.array([row], np.intp), now, math.inf)
+                self._close_row(row, node, now)
+
+    def _close_row(self, row: int, node: Node | None, now: float) -> None:
+        """One that is down: for ever, or until a window is over; the cordon of a person does not end with that."""
+        known = self._closings.get(row_key(row))
+        is_known = node is not None and node.metadata.deletion_timestamp is None and not is_cordoned_by_hand(node)
+        end = self._returns.get(row, math.inf) if is_known else math.inf
+        if known is None or known.end != end:
+            self.close(row_key(row), np.array([row], np.intp), now, end)
+
+    def expect(self, returns: Mapping[int, float], now: float) -> None:
+        """When rows come back that are down, as far as is known."""
+        if returns != self._returns:
+            self._returns = returns
+            for row in self._unusable:
+                self._close_row(row, self._cluster.nodes.objects[row], now)
 
     def _rebuild(self, now: float) -> None:
         before, names = self.calendar, self._names
@@ -107,7 +126,7 @@ class Machine:
             grown = member_need(np.zeros(self._shape[1], np.int64))
             grown[: len(amounts) - 1], grown[-1] = amounts[:-1], amounts[-1]
             self._occupants[uid] = Occupant(row, grown, end)
-            self.calendar.occupy(occupant_key(uid), np.array([row], np.intp), grown, end)
+            self.calendar.occupy(occupant_key(uid), np.array([row], np.intp), grown, self._last_end(row, end))
         for key, closing in self._closings.items():
             self.calendar.close(key, *closing)
         is_wider = before.timeline.free.shape[0] != self.calendar.timeline.free.shape[0]
@@ -120,14 +139,27 @@ class Machine:
                 self.calendar.book(*promise)
 
     def _new_calendar(self, now: float) -> Calendar:
+        """Of the nodes as they are now."""
         nodes = self._cluster.nodes
         self._shape = (nodes.num_rows, len(nodes.resources))
         self._capacity = nodes.allocatable[: self._shape[0], : self._shape[1]].copy()
         self._names = list(nodes.names[: nodes.num_rows])
+        self._ranks = nodes.name_ranks().astype(np.intp)
+        return self._bare_calendar(now)
+
+    def _bare_calendar(self, now: float) -> Calendar:
         largest = self._capacity.max(axis=0, initial=1).astype(np.float64)
         scale = np.append(1.0 / np.maximum(largest, 1.0), 0.0)
-        choice = SmallestRest(scale, nodes.name_ranks().astype(np.intp))
+        choice = SmallestRest(scale, self._ranks)
         return Calendar(self._capacity, now, choice, self._mode, self._horizon)
+
+    def deserted(self) -> Calendar:
+        """The same machine with nobody on it, and the same closed."""
+        empty = self._bare_calendar(self.calendar.now)
+        for key, closing in self._closings.items():
+            empty.close(key, *closing)
+        empty.allowances, empty.borrowers = self.calendar.allowances.copy(), self.calendar.borrowers
+        return empty
 
     # -- who is there ------------------------------------------------------------------------------------------------
 
@@ -146,11 +178,13 @@ class Machine:
             self.calendar.remove(occupant_key(uid))
         self._occupants[uid] = Occupant(row, amounts, end)
         heapq.heappush(self._ends, (end, uid))
-        self.calendar.occupy(occupant_key(uid), np.array([row], np.intp), amounts, end)
+        self.calendar.occupy(occupant_key(uid), np.array([row], np.intp), amounts, self._last_end(row, end))
 
     def inherit(self, key: str, uid: str, row: int, amounts: NDArray[np.int64], end: float) -> bool:
         """Somebody is where that was booked for it, as long; False: it was not booked so, and nothing has changed."""
-        if uid in self._occupants or not self.calendar.rename(key, occupant_key(uid), row, amounts, end):
+        if uid in self._occupants or self._last_end(row, end) != end:
+            return False
+        if not self.calendar.rename(key, occupant_key(uid), row, amounts, end):
             return False
         self._occupants[uid] = Occupant(row, amounts, end)
         heapq.heappush(self._ends, (end, uid))
@@ -179,21 +213,49 @@ class Machine:
             return []
         return [uid for uid, occupant in self._occupants.items() if occupant.end <= now]
 
-    def close(self, key: str, rows: NDArray[np.intp], start: float, end: float) -> None:
-        """Nobody may be on these rows then."""
+    def close(self, key: str, rows: NDArray[np.intp], start: float, end: float, *, clears: bool = False) -> None:
+        """Nobody may be on these rows then; `clears`: whoever is there has left by the end."""
         self.open(key)
-        self._closings[key] = RowsClosed(rows, start, end)
+        self._closings[key] = closing = RowsClosed(rows, start, end)
         self.calendar.close(key, rows, start, end)
+        if clears:
+            self._clearing[key] = closing
+            self._look_at_occupants(rows)
 
     def open(self, key: str) -> None:
         """They may again."""
-        if self._closings.pop(key, None) is not None:
+        known = self._closings.pop(key, None)
+        if known is not None:
             self.calendar.remove(key)
+            if self._clearing.pop(key, None) is not None:
+                self._look_at_occupants(known.rows)
+
+    def _last_end(self, row: int, end: float) -> float:
+        """When somebody leaves a row for the plan: by its own end, or because it is cleared before that."""
+        return min([end, *(each.end for each in self._clearing.values() if row in each.rows)])
+
+    def _look_at_occupants(self, rows: NDArray[np.intp]) -> None:
+        """These may leave at another time now."""
+        there = set(rows.tolist())
+        for uid, (row, amounts, end) in self._occupants.items():
+            if row in there:
+                self.calendar.remove(occupant_key(uid))
+                self.calendar.occupy(occupant_key(uid), np.array([row], np.intp), amounts, self._last_end(row, end))
 
 
 def occupant_key(uid: str) -> str:
     """Under which a pod's room stands in the calendar, where jobs stand under their names."""
     return f"pod {uid}"
+
+
+def row_key(row: int) -> str:
+    """Under which a row that is down is closed in the calendar."""
+    return f"row {row}"
+
+
+def is_cordoned_by_hand(node: Node) -> bool:
+    """Did a person, or whoever else, cordon it?"""
+    return node.spec.unschedulable and CORDONED_BY not in node.metadata.annotations
 
 
 def is_usable(node: Node) -> bool:

@@ -7,7 +7,7 @@ job's profile let pass which look at nodes alone, and that are the queue's. Call
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
@@ -22,7 +22,7 @@ from fairway.cycle import Profile
 from fairway.cycle.groups.job_slots import eligible_rows
 from fairway.model.batch import QueueSpec
 from fairway.model.group import GroupSpec
-from fairway.plan import MemberClass, WaitingJob
+from fairway.plan import Entrance, MemberClass, WaitingJob
 from fairway.queue import profile_name
 
 __all__ = ["PlannedJobs"]
@@ -34,11 +34,20 @@ MOST_KNOWN: Final = 4096
 class PlannedJobs:
     """Makes them, and keeps which rows each class may be on."""
 
-    def __init__(self, cluster: Cluster, machine: Machine, queues: Mapping[str, QueueSpec], quotas: Quotas) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        machine: Machine,
+        queues: Mapping[str, QueueSpec],
+        quotas: Quotas,
+        entrances: Callable[[BatchJob, float], tuple[Entrance, ...]],
+    ) -> None:
+        """`entrances`: the closings that are none for a job which may run for so long."""
         self._cluster = cluster
         self._machine = machine
         self._queues = queues
         self._quotas = quotas
+        self._entrances = entrances
         self._version = -1
         self._eligible: dict[tuple[int, str], tuple[PodClass, Mask | None]] = {}
         self._of_queue: dict[str, Mask | None] = {}
@@ -87,7 +96,15 @@ class PlannedJobs:
         classes.sort(key=lambda members: tuple(-members.need))
         duration = time_left(job, queue.limits, self._machine.calendar.now)
         shares = self._quotas.shares(job, pods)
-        return WaitingJob(job.key, tuple(classes), duration, job.queue, domains=self._domains(spec), shares=shares)
+        return WaitingJob(
+            job.key,
+            tuple(classes),
+            duration,
+            job.queue,
+            domains=self._domains(spec),
+            shares=shares,
+            entrances=self._entrances(job, duration),
+        )
 
     def _group_spec(self, job: BatchJob) -> GroupSpec | None:
         if job.group is None:
@@ -121,7 +138,7 @@ class PlannedJobs:
         mask: Mask = eligible_rows(profile, pod_class)
         # What may not be used now is closed in the calendar; with that gone, these rows are as good as others.
         mask[self._machine.unusable_rows] = True
-        of_queue = self._rows_of_queue(queue)
+        of_queue = self.rows_of_queue(queue)
         if of_queue is not None:
             mask &= of_queue
         if pod_class.missing:
@@ -132,7 +149,8 @@ class PlannedJobs:
         self._eligible[key] = (pod_class, found)
         return found
 
-    def _rows_of_queue(self, queue: str) -> Mask | None:
+    def rows_of_queue(self, queue: str) -> Mask | None:
+        """The rows of a queue's nodes, (num_rows,); None: all."""
         if queue not in self._of_queue:
             choice = self._queues[queue].nodes
             objects = self._cluster.nodes.objects[: self._cluster.nodes.num_rows]

@@ -110,8 +110,12 @@ class Standings:
         self,
         waiting: Sequence[BatchJob],
         left: Sequence[BatchJob],
+        obstructed: Mapping[str, JobStanding],
     ) -> Iterator[tuple[BatchJob, JobStanding]]:
-        """The standing of every job that still waits; `left` are those that were planned, in their order."""
+        """The standing of every job that still waits; `left` are those that were planned, in their order.
+
+        `obstructed`: by key, those that something closed keeps from starting now.
+        """
         for job in waiting if self._hindered else ():
             if (standing := self._hindered.get(job.key)) is not None:
                 yield job, standing
@@ -123,6 +127,9 @@ class Standings:
                 continue
             position = ahead.get(job.queue, 0)
             ahead[job.queue] = position + 1
+            if (standing := obstructed.get(job.key)) is not None and job.key not in self.preempting:
+                yield job, standing
+                continue
             if job.is_vain or (
                 position == job.num_ahead and job.standing.reason in TURN and job.key not in self.preempting
             ):

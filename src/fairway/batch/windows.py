@@ -21,6 +21,7 @@ from fairway.batch.actions import Action, CordonNode, DeletePod, EvictPod, Tell,
 from fairway.batch.closings import Closing
 from fairway.batch.occurrences import Occurrence, occurrences
 from fairway.model.batch import WindowSpec
+from fairway.plan import Entrance
 
 __all__ = [
     "NodeSight",
@@ -31,9 +32,11 @@ __all__ = [
     "end_by_windows",
     "lifted_for_unlimited",
     "requeued_jobs",
+    "unlimited_entrances",
     "view_window",
     "window_actions",
     "window_closings",
+    "window_keys",
 ]
 
 
@@ -90,6 +93,11 @@ class WindowView:
     nodes: frozenset[str]
     notes: tuple[Tell, ...] = ()
 
+    def instants(self) -> Iterator[float]:
+        """When it may be in another phase, or be told of."""
+        for start, end in self.occurrences:
+            yield from (start - self.window.spec.announce, start - self.window.spec.drain_lead, start, end)
+
     def is_told(self, now: float) -> bool:
         """Is it time to tell those whom it is in the way of?"""
         return bool(self.occurrences) and now >= self.occurrences[0].start - self.window.spec.announce
@@ -131,7 +139,22 @@ def window_closings(views: Iterable[WindowView], rows: Mapping[str, int]) -> lis
             np.array(sorted(rows[name] for name in view.nodes if name in rows), np.intp),
             each.start,
             each.end,
+            clears=view.window.spec.mode != "avoid",
         )
+        for view in views
+        for each in view.occurrences
+    ]
+
+
+def window_keys(view: WindowView) -> list[str]:
+    """Under which its occurrences are closed in the calendar."""
+    return [_key(view, each) for each in view.occurrences]
+
+
+def unlimited_entrances(views: Iterable[WindowView]) -> list[Entrance]:
+    """What a job without a limit does not see, and until when."""
+    return [
+        Entrance(_key(view, each), each.start - view.window.spec.drain_lead)
         for view in views
         for each in view.occurrences
     ]
@@ -166,7 +189,7 @@ def window_actions(views: Sequence[WindowView], nodes: Iterable[NodeSight], pods
             if view.window.spec.mode == "drain":
                 leaving.setdefault(pod.uid, EvictPod(pod.uid, f"maintenance {view.window.name}"))
             elif not pod.job:
-                leaving[pod.uid] = DeletePod(pod.uid, None, f"maintenance {view.window.name}")
+                leaving[pod.uid] = DeletePod(pod.uid, None, f"maintenance {view.window.name}", cause="Maintenance")
     return actions + list(leaving.values())
 
 

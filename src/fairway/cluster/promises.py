@@ -26,6 +26,9 @@ class Planner(Protocol):
         """Why the pod may not be tried yet, for people; "": it may, or it is of no queue."""
 
     def plans(self, pod: Pod) -> bool:
+        """Is the pod of a queue, or bound by what was promised to them?"""
+
+    def is_queued(self, pod: Pod) -> bool:
         """Is the pod of a queue?"""
 
 

@@ -11,6 +11,7 @@ from fairway.plan.allowances import Allowances, Share
 from fairway.plan.bookings import BookingMode, Calendar, Dependency, Promise, WaitingJob, member_need, ready_time
 from fairway.plan.calibration import Calibration, DateJudgement, EstimateBook, EstimateSummary
 from fairway.plan.disciplines import Discipline, PassOutcome, QueueRule, Replan, dates, run_pass
+from fairway.plan.entrances import Entrance
 from fairway.plan.forecast import Amounts, forecast
 from fairway.plan.forward import Effort, Outlook, Present, play_forward
 from fairway.plan.obstacles import Obstacles
@@ -31,6 +32,7 @@ __all__ = [
     "DateJudgement",
     "Dependency",
     "Discipline",
+    "Entrance",
     "Effort",
     "EstimateBook",
     "EstimateSummary",

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.plan.allowances import Allowances, Share
+from fairway.plan.entrances import Entrance, stages
 from fairway.plan.row_choice import RowChoice
 from fairway.plan.slots import MemberClass, Slot, earliest_slot, slot_now
 from fairway.plan.timeline import FreeTimeline
@@ -77,6 +78,7 @@ class WaitingJob:
     after: tuple[Dependency, ...] = ()
     domains: tuple[NDArray[np.bool_], ...] = ()  # (num_rows,) each: all members within one of them; empty: anywhere
     shares: tuple[Share, ...] = ()  # of allowances, beside its rows
+    entrances: tuple[Entrance, ...] = ()  # closings that are none for it
 
 
 class Promise(NamedTuple):
@@ -247,7 +249,21 @@ class Calendar:
         return slot
 
     def _search_rows(self, job: WaitingJob, not_before: float, latest: float) -> Slot | None:
-        """The earliest slot by rows alone."""
+        """The earliest slot by rows alone, what is closed to others and not to this job aside."""
+        if not job.entrances:
+            return self._search_open_rows(job, not_before, latest)
+        for stage in stages(job.entrances, max(not_before, self.now), latest):
+            lifted = [taking for key in stage.keys for taking in self._takings.get(key, ())]
+            for taking in lifted:
+                self.timeline.give(*taking)
+            slot = self._search_open_rows(job, stage.begin, stage.latest)
+            for taking in lifted:
+                self.timeline.take(*taking)
+            if slot is not None:
+                return slot
+        return None
+
+    def _search_open_rows(self, job: WaitingJob, not_before: float, latest: float) -> Slot | None:
         if not job.domains:
             return earliest_slot(self.timeline, job.classes, job.duration, self._choice, not_before, latest)
         best: tuple[float, int, int] | None = None
@@ -267,7 +283,7 @@ class Calendar:
             job.shares, job.duration, self.promises if job.queue in self.borrowers else None
         ):
             return None
-        if len(job.classes) > 1 or job.domains or job.begin > self.now:
+        if len(job.classes) > 1 or job.domains or job.entrances or job.begin > self.now:
             return self._search_rows(job, job.begin, self.now)
         (members,) = job.classes
         # Room only shrinks until something is given back: who wants what others wanted in vain is not looked at.
@@ -299,12 +315,16 @@ class Calendar:
             self._take(job.key, placement.rows, self._whole(), slot.start, slot.end)
         self.allowances.take(job.key, job.shares, slot.start, slot.end)
 
-    def least_free(self, key: str, end: float) -> NDArray[np.int64]:
-        """What is free of every row from now to `end`, (num_rows, num_columns), what `key` has taken given back."""
+    def least_free(self, key: str, end: float, lifted: Iterable[str] = ()) -> NDArray[np.int64]:
+        """What is free of every row from now to `end`, (num_rows, num_columns), what `key` has taken given back.
+
+        So is what is `lifted`: closings that are none for whoever asks.
+        """
         timeline, rows = self.timeline, np.arange(self.timeline.num_rows)
         takings = self._takings.get(key, ())
         throughout = [each for each in takings if each.start <= self.now and each.end >= end]
         partly = [each for each in takings if not (each.start <= self.now and each.end >= end)]
+        partly += [each for other in lifted for each in self._takings.get(other, ())]
         for each in partly:
             timeline.give(*each)
         least = timeline.least_free(rows, self.now, end)

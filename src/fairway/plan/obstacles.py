@@ -8,7 +8,7 @@ of it that would have got it. Called where waiting jobs are told their reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 
 from fairway.plan.bookings import Calendar, WaitingJob
 
@@ -33,15 +33,32 @@ class Obstacles:
         self._empty = empty
         self._empty_without = {cause: empty.without(keys) for cause, keys in present.items()}
         self._all_open = empty.without(key for keys in present.values() for key in keys)
+        self._on_empty: dict[Hashable, str | None] = {}  # what leaves too few rows for jobs of a kind
 
     def cause(self, job: WaitingJob) -> str | None:
         """The first cause that stops the job now; None if it waits for others to end, or for its turn."""
         if not self._starts:
             return None
-        is_possible = self._empty.search_now(job) is not None
+        impossible = self._impossible_by(job)
         for cause, started in self._starts.items():
-            if job.key in started or (not is_possible and self._empty_without[cause].search_now(job) is not None):
+            if job.key in started or cause == impossible:
                 return cause
-        if not is_possible and self._all_open.search_now(job) is not None:
-            return next(iter(self._starts))  # several at once: the first is told, and the next when it is gone
         return None
+
+    def _impossible_by(self, job: WaitingJob) -> str | None:
+        """The first cause that leaves too few rows for the job even if nobody were there; jobs alike are asked once."""
+        kinds = tuple((each.need.tobytes(), each.count, id(each.eligible), each.one_per_row) for each in job.classes)
+        shares = tuple((each.name, each.amounts.tobytes(), each.may_be_lent) for each in job.shares)
+        key = (kinds, shares, job.duration, job.queue, job.entrances, tuple(map(id, job.domains)))
+        if key not in self._on_empty:
+            self._on_empty[key] = self._first_impossible(job)
+        return self._on_empty[key]
+
+    def _first_impossible(self, job: WaitingJob) -> str | None:
+        if self._empty.search_now(job) is not None:
+            return None
+        for cause, calendar in self._empty_without.items():
+            if calendar.search_now(job) is not None:
+                return cause
+        # Several at once: the first is told, and the next when it is gone.
+        return next(iter(self._starts)) if self._all_open.search_now(job) is not None else None

@@ -40,6 +40,7 @@ from fairway.plugins.pod_group_pods_count import PodGroupPodsCount
 from fairway.plugins.pod_topology_spread import PodTopologySpread
 from fairway.plugins.priority_sort import PrioritySort
 from fairway.plugins.pwr import PWR
+from fairway.plugins.queue_nodes import QueueNodes
 from fairway.plugins.queues import Queues
 from fairway.plugins.random_policy import Random
 from fairway.plugins.random_score import RandomScore
@@ -98,3 +99,6 @@ REGISTRY: Final[Registry] = {name: plugin_entry(plugin) for name, plugin in PLUG
 
 PLANNING: Final[Registry] = {plugin.name: plugin_entry(plugin) for plugin in (Queues, ReservedTime)}
 """What takes part in profiles whose pods wait in queues; nobody lists them by hand."""
+
+TAINTED: Final[Registry] = {QueueNodes.name: plugin_entry(QueueNodes)}
+"""And where a queue keeps others off its nodes by a taint."""

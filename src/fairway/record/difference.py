@@ -37,7 +37,7 @@ MEASURED = {"decisions": ("cycle_seconds",), "job_decisions": ("cycle_seconds",)
 
 
 JOB_TABLES = ("jobs", "job_decisions", "holds")
-QUEUE_TABLES = ("job_states", "estimates", "plans", "charges")
+QUEUE_TABLES = ("job_states", "estimates", "plans", "closings", "charges")
 """Those that a run of an older version lacks: nothing in them is compared then."""
 
 

@@ -13,6 +13,7 @@ from typing import Self
 from fairway.batch.accounts import ChargeLine
 from fairway.batch.batch_world import PassReport
 from fairway.batch.job import BatchJob
+from fairway.batch.upkeep.closing_status import ClosingStatus
 from fairway.cycle import Decision, Spent
 from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.model import ApiObject, Node, Pod
@@ -106,6 +107,8 @@ class NullRecorder:
     ) -> None: ...
 
     def planned(self, t: float, scheduler: str, kind: PlanKind, report: PassReport) -> None: ...
+
+    def closing_stands(self, t: float, scheduler: str, status: ClosingStatus) -> None: ...
 
     def charged(self, line: ChargeLine) -> None: ...
 

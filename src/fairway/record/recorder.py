@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol, Self
 from fairway.batch.accounts import ChargeLine
 from fairway.batch.batch_world import PassReport
 from fairway.batch.job import BatchJob
+from fairway.batch.upkeep.closing_status import ClosingStatus
 from fairway.cycle import Decision, Inspection, Spent
 from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.model import ApiObject, Node, Pod
@@ -145,6 +146,9 @@ class Recorder(Protocol):
 
     def planned(self, t: float, scheduler: str, kind: PlanKind, report: PassReport) -> None:
         """Queues were planned."""
+
+    def closing_stands(self, t: float, scheduler: str, status: ClosingStatus) -> None:
+        """A maintenance window or a reservation is in another phase, or something else that is written of it is."""
 
     def charged(self, line: ChargeLine) -> None:
         """A line of the books, of a job that is or was in a queue; each is told once."""

@@ -48,6 +48,7 @@ class Run:
         self.job_states = self._table("job_states")
         self.estimates = self._table("estimates")
         self.plans = self._table("plans")
+        self.closings = self._table("closings")
         self.charges = self._table("charges")
         self.queue_moves = self._table("queue_moves")
         self.occupancy = self._table("occupancy")
@@ -146,6 +147,11 @@ class Run:
     def knows_queues(self) -> bool:
         """Does it say where jobs of queues stood? Runs that older versions wrote do not."""
         return not self._missing & {"jobs", "job_states"}
+
+    @property
+    def knows_closings(self) -> bool:
+        """Does it say where windows and reservations were? Runs that older versions wrote do not."""
+        return "closings" not in self._missing
 
     # -- tables ------------------------------------------------------------------------------------------------------
 

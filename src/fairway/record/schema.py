@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Final, Literal
 
 from fairway.record.job_tables import HOLDS, JOB_DECISIONS, JOBS
-from fairway.record.queues.queue_tables import CHARGES, ESTIMATES, JOB_STATES, PLANS
+from fairway.record.queues.queue_tables import CHARGES, CLOSINGS, ESTIMATES, JOB_STATES, PLANS
 from fairway.record.table_schema import Field, TableSchema
 from fairway.record.vocabulary import IntervalEnd, NodeChange, NodeEnd, ObjectVerb, PodEnd
 
@@ -312,7 +312,8 @@ GAPS = TableSchema(
 
 ALL: Final = (
     META, RESOURCES, NODES, PODS, TEMPLATES, DECISIONS, FILTER_COUNTS, SCORES, DATA, PREEMPTIONS, JOBS, JOB_DECISIONS,
-    HOLDS, JOB_STATES, ESTIMATES, PLANS, CHARGES, QUEUE_MOVES, OCCUPANCY, DATA_READS, EVENTS, OBJECTS, PLUGIN_TIMES,
+    HOLDS, JOB_STATES, ESTIMATES, PLANS, CLOSINGS, CHARGES, QUEUE_MOVES, OCCUPANCY, DATA_READS, EVENTS, OBJECTS,
+    PLUGIN_TIMES,
     GAPS,
 )  # fmt: skip
 TABLES: Final = {table.name: table for table in ALL}

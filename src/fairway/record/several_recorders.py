@@ -15,6 +15,7 @@ from typing import Self
 from fairway.batch.accounts import ChargeLine
 from fairway.batch.batch_world import PassReport
 from fairway.batch.job import BatchJob
+from fairway.batch.upkeep.closing_status import ClosingStatus
 from fairway.cycle import Decision, Spent
 from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.model import ApiObject, Node, Pod
@@ -162,6 +163,10 @@ class SeveralRecorders:
     def planned(self, t: float, scheduler: str, kind: PlanKind, report: PassReport) -> None:
         for recorder in self._recorders:
             recorder.planned(t, scheduler, kind, report)
+
+    def closing_stands(self, t: float, scheduler: str, status: ClosingStatus) -> None:
+        for recorder in self._recorders:
+            recorder.closing_stands(t, scheduler, status)
 
     def charged(self, line: ChargeLine) -> None:
         for recorder in self._recorders:

@@ -6,13 +6,15 @@ fields. Times of windows and reservations are durations from the beginning of th
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
 
+from fairway.batch.occurrences import occurrences, parse_moment
 from fairway.batch.settings import BatchSettings, Ties
 from fairway.model.batch import (
     AccountSpec,
@@ -25,6 +27,7 @@ from fairway.model.batch import (
     window_problems,
 )
 from fairway.model.duration import Duration
+from fairway.model.meta import EPOCH
 from fairway.scenario.batch_orders import Order, merged_values, order_problems
 from fairway.scenario.fields import Problem, decode_struct
 from fairway.scenario.text import plain_values
@@ -33,7 +36,7 @@ from fairway.sim.simulation import SchedulerPlan
 __all__ = ["BatchSection", "batch_problems", "batch_settings", "merged_batch", "served"]
 
 
-NOT_YET: Final = "is not carried out in simulations yet; leave it out"
+Spec = TypeVar("Spec", WindowSpec, ReservationSpec)
 
 
 class BatchSection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -65,8 +68,6 @@ def batch_problems(section: BatchSection, path: str) -> Iterator[Problem]:
         yield Problem(f"{path}.queues", "empty; give one queue or more, or leave batch out")
     for name, queue in section.queues.items():
         yield from queue_problems(queue, f'{path}.queues["{name}"]')
-        if queue.nodes.protect != "none":
-            yield Problem(f'{path}.queues["{name}"].nodes.protect', NOT_YET)
     yield from _alias_problems(section.queues, path)
     for name, account in section.accounts.items():
         yield from account_problems(name, account, f'{path}.accounts["{name}"]')
@@ -74,9 +75,7 @@ def batch_problems(section: BatchSection, path: str) -> Iterator[Problem]:
         yield from window_problems(window, f"{path}.windows[{number}]")
     for number, reservation in enumerate(section.reservations):
         yield from reservation_problems(reservation, f"{path}.reservations[{number}]")
-    for name in ("windows", "reservations"):
-        if getattr(section, name):
-            yield Problem(f"{path}.{name}", NOT_YET)
+    yield from _time_problems(section, path)
     if section.interval <= 0:
         yield Problem(f"{path}.interval", "has to be more than 0")
     if not section.files:  # else it is not known yet what there is
@@ -91,6 +90,40 @@ def _alias_problems(queues: Mapping[str, QueueSpec], path: str) -> Iterator[Prob
             for alias in getattr(queue.aliases, kind):
                 if (other := owners.setdefault(alias, name)) != name:
                     yield Problem(f'{path}.queues["{name}"].aliases.{kind}', f"{alias!r} is queue {other} already")
+
+
+def _time_problems(section: BatchSection, path: str) -> Iterator[Problem]:
+    """When windows and reservations are, and for whom."""
+    for number, window in enumerate(section.windows):
+        try:
+            occurrences(window, 0.0, 0.0, EPOCH.timestamp(), may_be_span=True)
+        except ValueError as error:
+            field, _, words = str(error).partition(": ")
+            if window.start or window.schedule:  # else it is told already
+                yield Problem(f"{path}.windows[{number}].{field}", words)
+    for number, reservation in enumerate(section.reservations):
+        try:
+            parse_moment(reservation.start, EPOCH.timestamp(), may_be_span=True)
+        except ValueError as error:
+            yield Problem(f"{path}.reservations[{number}].start", str(error))
+        for kind, names, known in (
+            ("queues", reservation.for_.queues, section.queues),
+            ("accounts", reservation.for_.accounts, section.accounts),
+        ):
+            for name in names:
+                if name not in known:
+                    there = ", ".join(known) or "none"
+                    words = f"no {kind[:-1]} {name!r}; there are {there}" if known else f"no {kind[:-1]} {name!r}"
+                    yield Problem(f"{path}.reservations[{number}].for.{kind}", words)
+
+
+def _dated(spec: Spec) -> Spec:
+    """Its start as a time of day: of a duration, so long after the beginning."""
+    if not spec.start:
+        return spec
+    moment = parse_moment(spec.start, EPOCH.timestamp(), may_be_span=True)
+    start = (EPOCH + dt.timedelta(seconds=moment)).isoformat()
+    return msgspec.structs.replace(spec, start=start)
 
 
 def merged_batch(
@@ -115,8 +148,8 @@ def batch_settings(section: BatchSection | None) -> BatchSettings | None:
     return BatchSettings(
         queues={name: queue.completed() for name, queue in section.queues.items()},
         accounts=dict(section.accounts),
-        windows={f"window-{number}": window for number, window in enumerate(section.windows, 1)},
-        reservations={f"reservation-{number}": each for number, each in enumerate(section.reservations, 1)},
+        windows={f"window-{number}": _dated(window) for number, window in enumerate(section.windows, 1)},
+        reservations={f"reservation-{number}": _dated(each) for number, each in enumerate(section.reservations, 1)},
         interval=float(section.interval),
         ties=section.ties,
         half_life=float(section.half_life),

@@ -18,10 +18,12 @@ from fairway.batch.actions import (
     EvictPod,
     MarkDisrupted,
     SetActiveDeadline,
+    TaintNode,
     Tell,
     UncordonNode,
 )
-from fairway.model import Node, Pod, PodCondition
+from fairway.batch.upkeep.node_sights import QUEUE_TAINT
+from fairway.model import Node, Pod, PodCondition, Taint
 from fairway.model.disruption import with_condition
 from fairway.record import Recorder
 from fairway.sim.api_server import ApiServer
@@ -46,6 +48,8 @@ class BatchActions:
                 self._change_pod(action, pod)
         elif isinstance(action, CordonNode | UncordonNode):
             self._cordon(action)
+        elif isinstance(action, TaintNode):
+            self._taint(action)
         elif isinstance(action, CreatePod):
             meta = action.pod.metadata
             if self._api.find("Pod", meta.namespace, meta.name) is None:
@@ -56,6 +60,8 @@ class BatchActions:
             self._tell("Job" if "/" in action.about else "Batch", action.about, action.reason, action.words)
 
     def _change_pod(self, action: DeletePod | EvictPod | MarkDisrupted | AnnotatePod, pod: Pod) -> None:
+        if isinstance(action, DeletePod | EvictPod) and pod.is_terminating and not getattr(action, "is_forced", False):
+            return
         if isinstance(action, DeletePod):
             self._tell("Pod", pod.key, action.cause, action.why)
             if action.is_forced:
@@ -97,6 +103,8 @@ class BatchActions:
             return
         annotations = dict(node.metadata.annotations)
         is_cordon = isinstance(action, CordonNode)
+        if is_cordon and node.spec.unschedulable and annotations.get(CORDONED_BY) == action.window:
+            return
         if is_cordon:
             annotations[CORDONED_BY] = action.window
         elif annotations.pop(CORDONED_BY, "") != action.window:
@@ -105,6 +113,16 @@ class BatchActions:
         spec = msgspec.structs.replace(node.spec, unschedulable=is_cordon)
         self._tell("Node", action.node, "cordon" if is_cordon else "uncordon", f"maintenance {action.window}")
         self._api.update(msgspec.structs.replace(node, metadata=metadata, spec=spec))
+
+    def _taint(self, action: TaintNode) -> None:
+        node: Node | None = self._api.find("Node", "", action.node)
+        if node is None:
+            return
+        others = tuple(taint for taint in node.spec.taints if taint.key != QUEUE_TAINT)
+        wanted = (Taint(key=QUEUE_TAINT, value=action.queue, effect="NoSchedule"),) if action.queue else ()
+        if (*others, *wanted) != node.spec.taints:
+            spec = msgspec.structs.replace(node.spec, taints=(*others, *wanted))
+            self._api.update(msgspec.structs.replace(node, spec=spec))
 
     def _tell(self, kind: str, subject: str, reason: str, words: str) -> None:
         self._recorder.event(self._api.timeline.now(), kind, subject, reason, words)

@@ -17,11 +17,12 @@ from fairway.batch.desk import Desk
 from fairway.batch.job import BatchJob, JobRecord
 from fairway.batch.limits import granted_limit
 from fairway.batch.settings import BatchSettings
+from fairway.batch.upkeep.closing_status import ClosingStatus
 from fairway.cluster import Event
 from fairway.config import Configuration
 from fairway.config.planned_profiles import with_queues
 from fairway.model.meta import EPOCH
-from fairway.plugins.registry import PLANNING
+from fairway.plugins.registry import PLANNING, TAINTED
 from fairway.record import Recorder
 from fairway.record.vocabulary import PlanKind
 from fairway.sim.api_server import ApiServer
@@ -32,9 +33,11 @@ from fairway.sim.timeline import Handle
 __all__ = ["SimDesk", "planned"]
 
 
-def planned(configuration: Configuration) -> Configuration:
+def planned(configuration: Configuration, settings: BatchSettings) -> Configuration:
     """The configuration of a scheduler whose pods wait in queues."""
-    return with_queues(configuration, {profile.scheduler_name for profile in configuration.profiles}, PLANNING)
+    has_taints = any(queue.nodes.protect == "taint" for queue in settings.queues.values())
+    plugins = {**PLANNING, **TAINTED} if has_taints else PLANNING
+    return with_queues(configuration, {profile.scheduler_name for profile in configuration.profiles}, plugins)
 
 
 class SimDesk:
@@ -63,6 +66,7 @@ class SimDesk:
         self._each = settings.ties == "each"
         self._at_rest: Handle | None = None  # the pass at the end of this instant
         self._timer: tuple[float, Handle] | None = None  # the pass that the desk asked for
+        self._awaited: tuple[float, Handle] | None = None  # when something opens that jobs wait for
         self._actions = BatchActions(api, recorder)
         self.desk = Desk(settings, self, EPOCH.timestamp())
 
@@ -91,6 +95,10 @@ class SimDesk:
             self.desk.is_due = True
             self._at_rest = self._api.timeline.at_rest(self._pass_at_rest)
 
+    def _pass_awaited(self) -> None:
+        self._awaited = None
+        self._pass_by_timer()
+
     def _run_pass(self) -> None:
         self.desk.run_pass()
         self._arm()
@@ -107,6 +115,12 @@ class SimDesk:
                 time,
                 self._api.timeline.at(time, self._pass_by_timer, is_idle=time != self.desk.machine.first_end),
             )
+        awaited = self.desk.upkeep.awaited
+        if self._awaited is not None and self._awaited[0] != awaited:
+            self._awaited[1].cancel()
+            self._awaited = None
+        if awaited < math.inf and self._awaited is None:  # a simulation without an end waits for it, too
+            self._awaited = (awaited, self._api.timeline.at(awaited, self._pass_awaited))
 
     def change(self, settings: BatchSettings) -> None:
         """Operators say otherwise of queues or accounts from now on."""
@@ -138,6 +152,16 @@ class SimDesk:
     def records(self) -> Iterable[JobRecord]:
         """All that were ever written."""
         return self.books.records()
+
+    def write_status(self, status: ClosingStatus) -> None:
+        """As it is now, for whoever comes after, and for the recording."""
+        self.books.statuses[status.kind, status.name] = status
+        if self._is_recording:
+            self._recorder.closing_stands(self.now(), self._scheduler, status)
+
+    def statuses(self) -> Iterable[ClosingStatus]:
+        """All that were ever written."""
+        return tuple(self.books.statuses.values())
 
     def lines(self, account: str) -> Iterable[ChargeLine]:
         """All lines of an account."""

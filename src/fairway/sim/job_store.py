@@ -13,6 +13,7 @@ from typing import Any
 
 from fairway.batch.accounts import ROOT, AccountBook, ChargeLine, RecordBook, StaleVersionError, record_book
 from fairway.batch.job import BatchJob, JobRecord
+from fairway.batch.upkeep.closing_status import ClosingStatus
 
 __all__ = ["JobStore"]
 
@@ -38,6 +39,7 @@ class JobStore:
     _records: dict[str, Versioned] = field(default_factory=dict)  # JobRecord
     _accounts: dict[str, Versioned] = field(default_factory=dict)  # AccountBook
     _lines: dict[tuple[str, int], ChargeLine] = field(default_factory=dict)
+    statuses: dict[tuple[str, str], ClosingStatus] = field(default_factory=dict)  # by kind and name
     _unsettled: dict[str, dict[str, None]] = field(default_factory=dict)  # uids by account
 
     def __post_init__(self) -> None:

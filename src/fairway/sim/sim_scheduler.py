@@ -86,7 +86,7 @@ class SimScheduler:
         self._times_between = PluginTimes()
         self.queues = None if batch is None else SimDesk(name, batch, api, recorder, self._wake)
         self.scheduler = Scheduler(
-            configuration if self.queues is None else planned(configuration),
+            configuration if batch is None else planned(configuration, batch),
             self,
             attendant=None if self.queues is None else self.queues.desk,
             look=self._look if options.scores else None,

@@ -26,7 +26,7 @@ from fairway.model import Job as JobController
 from fairway.model import Pod
 from fairway.model.pod import PodStatus
 
-__all__ = ["EndingJobs", "order_end"]
+__all__ = ["EndingJobs", "anew", "order_end"]
 
 
 def order_end(desk: DutyDesk, job: BatchJob, decision: FailureDecision) -> None:
@@ -49,7 +49,7 @@ def order_end(desk: DutyDesk, job: BatchJob, decision: FailureDecision) -> None:
         uids = (uid for uid, pod in job.members.items() if pod.spec.node_name or decision.outcome is not None)
         ending = replace(decision, pods=tuple(uids))
     if job.wishes.recreates and decision.outcome is None and decision.do != "Shrink":
-        ledger.pods = tuple(_anew(pod) for pod in _to_make(job, ending))
+        ledger.pods = tuple(anew(pod) for pod in _to_make(job, ending))
     ledger.ending = ending
     desk.book.note_decision(job)
     if decision.ends_job:
@@ -136,7 +136,7 @@ def _to_make(job: BatchJob, ending: FailureDecision) -> list[Pod]:
     return [pod for pod in (*job.failed.values(), *going) if pod.metadata.controller is None]
 
 
-def _anew(pod: Pod) -> Pod:
+def anew(pod: Pod) -> Pod:
     """The pod as it comes again: without a node, a status or a past."""
     meta = msgspec.structs.replace(
         pod.metadata,

@@ -49,14 +49,14 @@ class Extending:
     """Judges changes of limits, and makes them."""
 
     def __init__(
-        self, desk: DutyDesk, accounting: Accounting, quotas: Quotas, closed: Callable[[BatchJob], Closed] | None = None
+        self, desk: DutyDesk, accounting: Accounting, quotas: Quotas, closed: Callable[[BatchJob], Closed]
     ) -> None:
-        """`closed`: windows and reservations, as they are for a job; None: there are none."""
+        """`closed`: windows and reservations, as they are for a job."""
         self._desk = desk
         self._accounting = accounting
         self._quotas = quotas
         self._lodgers = Lodgers(desk)
-        self.closed = closed or (lambda job: Closed())
+        self.closed = closed
 
     def change(self, job: BatchJob, asked: float, *, by_owner: bool = False) -> ExtensionAnswer | None:
         """Judge the limit that is asked for and, if it is granted, let it be so; None: not now, as the job begins."""

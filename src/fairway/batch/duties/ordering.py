@@ -9,7 +9,7 @@ answered once for each that is asked for (`answered_limit` of the ledger). A job
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -17,7 +17,7 @@ from fairway.batch.actions import Action, Tell
 from fairway.batch.duties.accounting import Accounting
 from fairway.batch.duties.duty import DutyDesk
 from fairway.batch.duties.ending_jobs import order_end
-from fairway.batch.duties.extending import Extending
+from fairway.batch.duties.extending import Closed, Extending
 from fairway.batch.duties.time_limits import TimeLimits
 from fairway.batch.extension import ExtensionAnswer
 from fairway.batch.failures import requeue_decision
@@ -36,9 +36,12 @@ OPERATOR: Final = "an operator"
 class Ordering:
     """Takes orders up."""
 
-    def __init__(self, desk: DutyDesk, accounting: Accounting, quotas: Quotas) -> None:
+    def __init__(
+        self, desk: DutyDesk, accounting: Accounting, quotas: Quotas, closed: Callable[[BatchJob], Closed]
+    ) -> None:
+        """`closed`: windows and reservations, as they are for a job."""
         self._desk = desk
-        self.extending = Extending(desk, accounting, quotas)
+        self.extending = Extending(desk, accounting, quotas, closed)
         self.limits = TimeLimits(desk)
         self._unheeded: dict[str, BatchJob] = {}  # by key: something is left to do of their orders
         self._wished: dict[str, BatchJob] = {}  # by key: their owners want another limit

@@ -19,7 +19,8 @@ Examples:
   fairway maintenance window-1 --run queues.duckdb --at 12h -o json
 
 Show the maintenance windows of a run at one time, the end unless --at says otherwise: their phase, when they begin or
-end, and the jobs that run on their nodes and whose limits reach into them.
+end, and the jobs that run on their nodes and whose limits reach into them. Reservations are listed as well: their
+nodes, and for whom they are, or what is in the way of one that has none yet.
 
 \b
 Exit codes: 0 yes; 1 a file is wrong; 2 usage.
@@ -48,7 +49,7 @@ def maintenance(name: str | None, *, run_path: str | None, at: float | None, out
         rows = [row | (row["occurrences"] or [{}])[0] for row in document["windows"]]
         emit(rows, [Column(key, key) for key in EXACT], output, {"run": run_path} | document)
         return
-    if not table.windows:
+    if not table.windows and not table.reservations:
         narrate("no maintenance is planned")
         return
     emit(table.rows(), WINDOW_COLUMNS, output)

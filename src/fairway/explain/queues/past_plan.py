@@ -1,7 +1,7 @@
 """The plan at a moment of a run: what is free when, who is promised what, who waits in which order.
 
 In: an open run, a time, and manifests of a job that nobody has submitted, if any. Out: a `PastPlan`, made of what the
-run keeps: the cluster as it was, jobs with the ends of their limits, the order that was told, windows; and the same
+run keeps: the cluster as it was, jobs with the ends of their limits, the order that was told, windows, reservations; and the same
 disciplines and forecasts that the desk goes by. Promises are made again from the order, so dates of others may differ a
 little from those that they were told. Nothing of the run changes. Called by `start_answer` and `queue_table`.
 """
@@ -22,18 +22,18 @@ from fairway.batch.planned_jobs import PlannedJobs
 from fairway.batch.quotas.quotas import Quotas
 from fairway.batch.reasons import Reason
 from fairway.batch.settings import BatchSettings
-from fairway.batch.windows import NodeSight, Window, view_window, window_closings
 from fairway.explain.jobs.job_trial import know_members
 from fairway.explain.manifest_files import load_manifests
 from fairway.explain.manifests import Manifests
 from fairway.explain.queues.date_record import date_record, run_history
+from fairway.explain.queues.past_closings import PastClosings
 from fairway.explain.queues.queue_jobs import QueueJob, queue_jobs
 from fairway.explain.queues.run_queues import run_settings
 from fairway.explain.run_moment import Moment, objects_seen
 from fairway.explain.run_schedulers import merged_configuration, run_schedulers
 from fairway.explain.trial import Trial
 from fairway.explain.workloads.inputs import Inputs
-from fairway.model import Loaded, Node, Pod, Source
+from fairway.model import Loaded, Pod, Source
 from fairway.model.tenant import is_aside
 from fairway.plan import Calendar, Present, RunHistory, Slot, StartEstimate, WaitingJob, forecast, run_pass
 from fairway.plan.calibration import EstimateBook
@@ -73,8 +73,10 @@ class PastPlan:
         self.machine.refresh(at)
         self.cluster = trial.cluster
         self.quotas = Quotas(cast(DutyDesk, self))  # of a desk it sees settings, book, machine and cluster
-        self.planned = PlannedJobs(trial.cluster, self.machine, settings.queues, self.quotas)
-        self._close_windows(run)
+        self.closings = PastClosings(run, at, trial.cluster, settings)
+        self.closings.close(self.machine)
+        queues = settings.queues
+        self.planned = PlannedJobs(trial.cluster, self.machine, queues, self.quotas, self.closings.entrances)
         self.ends: dict[str, float] = {}  # predicted ends of occupants, by their keys in the calendar
         self.holders: dict[str, QueueJob | None] = {}  # whose pods are on nodes, by uid
         self._occupy(run)
@@ -158,17 +160,6 @@ class PastPlan:
         return Amounts(names.index("cpu") if "cpu" in names else None, gpu)
 
     # -- what was there ----------------------------------------------------------------------------------------------
-
-    def _close_windows(self, run: Run) -> None:
-        nodes = self.trial.cluster.nodes
-        there = [(row, node) for row, node in enumerate(nodes.objects[: nodes.num_rows]) if isinstance(node, Node)]
-        sights = [NodeSight(node.metadata.name, row, node.metadata.labels) for row, node in there]
-        views = [
-            view_window(Window(name, name, spec, 0.0), sights, self.at, run.began, may_be_span=True)
-            for name, spec in self.settings.windows.items()
-        ]
-        for closing in window_closings(views, {sight.name: sight.row for sight in sights}):
-            self.machine.close(closing.key, closing.rows, max(closing.start, self.at), closing.end)
 
     def _occupy(self, run: Run) -> None:
         """Everybody on a node, until the end of the job's limit; pods of no queue until their own, if they have one."""

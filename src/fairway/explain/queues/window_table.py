@@ -1,17 +1,25 @@
 """Maintenance windows at a moment of a run: their phase, when they are, and whose jobs they are in the way of.
 
 In: an open run and a time. Out: a `WindowTable`, whose windows are looked at by the rules that the desk goes by
-(`fairway.batch.windows`). Called by `fairway maintenance`.
+(`fairway.batch.windows`), with what was written down of them; and the reservations, whose nodes are closed as well.
+Called by `fairway maintenance`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fairway.batch.windows import NodeSight, Phase, Window, WindowView, view_window
+from fairway.batch.reservations import ReservationView
+from fairway.batch.windows import NodeSight, Phase, WindowView
+from fairway.explain.queues.past_closings import (
+    WrittenClosing,
+    reservation_views,
+    window_views,
+    written_closings,
+)
 from fairway.explain.queues.queue_jobs import QueueJob, queue_jobs
 from fairway.explain.queues.run_queues import check_name, run_settings
 from fairway.record import Run
@@ -30,6 +38,7 @@ WINDOW_COLUMNS: Final = (
     Column("nodes", "NODES", right=True),
     Column("mode", "MODE"),
     Column("jobs", "JOBS"),
+    Column("told", "TOLD", right=True, wide=True),
     Column("message", "MESSAGE", wide=True),
 )
 
@@ -40,6 +49,7 @@ class SeenWindow:
 
     view: WindowView
     jobs: Sequence[QueueJob]  # that run on its nodes and may still run when it begins
+    told: Sequence[str] = ()  # those that heard of it: they ran there, or wait for longer because of it
 
     @property
     def start(self) -> float | None:
@@ -48,19 +58,51 @@ class SeenWindow:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenReservation:
+    """A reservation at a moment."""
+
+    view: ReservationView
+    words: str = ""  # what is in its way
+
+
+@dataclass(frozen=True, slots=True)
 class WindowTable:
-    """All windows."""
+    """All windows and reservations."""
 
     at: float
     windows: Sequence[SeenWindow]
+    reservations: Sequence[SeenReservation] = ()
 
     def rows(self) -> list[dict[str, Any]]:
         """For people."""
-        return [self._row(each) for each in self.windows]
+        return [*map(self._row, self.windows), *map(self._reservation_row, self.reservations)]
 
     def document(self) -> dict[str, Any]:
         """For programs."""
-        return {"atSeconds": self.at, "windows": [_document(each) for each in self.windows]}
+        return {
+            "atSeconds": self.at,
+            "windows": [_document(each) for each in self.windows],
+            "reservations": [_reservation_document(each) for each in self.reservations],
+        }
+
+    def _reservation_row(self, seen: SeenReservation) -> dict[str, Any]:
+        view = seen.view
+        is_over = view.phase in ("Done", "Cancelled")
+        when = f"until {clock_text(view.end)}" if self.at >= view.start else self._begins(view.start)
+        return {
+            "name": view.reservation.name,
+            "phase": view.phase.lower(),
+            "when": None if is_over else when,
+            "length": length_text(float(view.reservation.spec.duration)),
+            "nodes": len(view.reservation.nodes),
+            "mode": "reserved",
+            "jobs": seen.words or f"for {_whom(view)}",
+            "told": None,
+            "message": None,
+        }
+
+    def _begins(self, start: float) -> str:
+        return f"{clock_text(start)}, in {length_text(start - self.at)}"
 
     def _row(self, seen: SeenWindow) -> dict[str, Any]:
         spec = seen.view.window.spec
@@ -72,6 +114,7 @@ class WindowTable:
             "nodes": len(seen.view.nodes),
             "mode": spec.mode,
             "jobs": _jobs_words(seen),
+            "told": len(seen.told),
             "message": spec.message or None,
         }
 
@@ -80,24 +123,42 @@ class WindowTable:
             return None
         if seen.view.phase is Phase.ACTIVE:
             return f"until {clock_text(seen.view.occurrences[0].end)}"
-        return f"{clock_text(seen.start)}, in {length_text(seen.start - self.at)}"
+        return self._begins(seen.start)
 
 
 def window_table(run: Run, at: float, name: str | None = None) -> WindowTable:
     """All windows at that time, or one; `UserError` if there is none of that name."""
     settings = run_settings(run)
-    check_name("window", name, settings.windows, "fairway maintenance")
+    check_name("window", name, {**settings.windows, **settings.reservations}, "fairway maintenance")
     sights = [
         NodeSight(node.metadata.name, row, node.metadata.labels, node.spec.unschedulable)
         for row, node in enumerate(nodes_at(run, at))
     ]
     jobs = [job for job in queue_jobs(run, at) if job.runs]
-    found = []
-    for key, spec in settings.windows.items():
-        if name in (None, key):
-            view = view_window(Window(key, key, spec, 0.0), sights, at, run.began, may_be_span=True)
-            found.append(SeenWindow(view, _in_the_way(view, jobs, at)))
-    return WindowTable(at, found)
+    written = written_closings(run, at, "maintenance")
+    kept = written_closings(run, at, "reservation")
+    return WindowTable(
+        at,
+        [
+            SeenWindow(view, _in_the_way(view, jobs, at), _written(written, view.window.name).jobs)
+            for view in window_views(settings, written, sights, at, run.began)
+            if name in (None, view.window.name)
+        ],
+        [
+            SeenReservation(view, _written(kept, view.reservation.name).words)
+            for view in reservation_views(settings, kept, at, run.began)
+            if name in (None, view.reservation.name)
+        ],
+    )
+
+
+def _written(written: Mapping[str, WrittenClosing], name: str) -> WrittenClosing:
+    return written.get(name, WrittenClosing("", (), (), ""))
+
+
+def _whom(view: ReservationView) -> str:
+    whom = view.reservation.spec.for_
+    return ", ".join((*whom.users, *whom.accounts, *whom.queues))
 
 
 def _in_the_way(view: WindowView, jobs: Sequence[QueueJob], at: float) -> list[QueueJob]:
@@ -127,5 +188,19 @@ def _document(seen: SeenWindow) -> dict[str, Any]:
         "mode": window.spec.mode,
         "nodes": sorted(seen.view.nodes),
         "jobs": [job.job for job in seen.jobs],
+        "told": list(seen.told),
         "message": window.spec.message,
+    }
+
+
+def _reservation_document(seen: SeenReservation) -> dict[str, Any]:
+    view = seen.view
+    return {
+        "name": view.reservation.name,
+        "phase": view.phase.value,
+        "startSeconds": view.start,
+        "endSeconds": view.end,
+        "nodes": list(view.reservation.nodes),
+        "for": _whom(view),
+        "inTheWay": seen.words or None,
     }

@@ -23,7 +23,10 @@ from fairway.record.table_schema import Field, TableSchema
 __all__ = ["LATER_TABLES", "amount_columns", "check_objects", "check_tables", "table_names"]
 
 LATER_TABLES: Final = frozenset(
-    ("data", "data_reads", "gaps", "holds", "job_decisions", "jobs", "job_states", "estimates", "plans", "charges")
+    (
+        "data", "data_reads", "gaps", "holds", "job_decisions", "jobs", "job_states", "estimates", "plans", "closings",
+        "charges",
+    )  # fmt: skip
 )
 """Tables that runs of older versions do not have."""
 LATER_COLUMNS: Final = {

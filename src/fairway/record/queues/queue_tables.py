@@ -1,6 +1,6 @@
 """The tables of a run that tell of queues: where jobs stood, when they were to start, passes, and the books.
 
-In: nothing. Out: four of the `TableSchema` that `schema` lists, and the columns that jobs of queues fill in `jobs`.
+In: nothing. Out: five of the `TableSchema` that `schema` lists, and the columns that jobs of queues fill in `jobs`.
 Filled by `writing.queue_writer`; read by `queue_metrics`, and by whoever asks when a job starts or what it cost.
 """
 
@@ -11,11 +11,13 @@ from typing import Final
 
 from fairway.batch.accounts import LineKind, RefundCause
 from fairway.batch.reasons import JobOutcome, JobState, Reason, Refused
+from fairway.batch.reservations import ReservationPhase
+from fairway.batch.windows import Phase
 from fairway.plan import Way
 from fairway.record.table_schema import Field, TableSchema
 from fairway.record.vocabulary import PlanKind
 
-__all__ = ["CHARGES", "ESTIMATES", "JOB_STATES", "LONE", "PLANS", "QUEUE_COLUMNS"]
+__all__ = ["CHARGES", "CLOSINGS", "ESTIMATES", "JOB_STATES", "LONE", "PLANS", "QUEUE_COLUMNS"]
 
 LONE: Final = "pod"
 """How a job is spelt that is one pod, and a job only because it is in a queue."""
@@ -100,6 +102,24 @@ PLANS = TableSchema(
         Field("cpu_seconds", "DOUBLE", "processor time that it took; different in every run"),
     ),
 )
+CLOSINGS = TableSchema(
+    "closings",
+    "Maintenance windows and reservations: one row whenever the phase, the nodes or the jobs in the way of one became "
+    f"others. {OLDER}",
+    "rowid",
+    (
+        Field("time_seconds", "DOUBLE", "from when on"),
+        Field("scheduler", "VARCHAR", "whose queues know it"),
+        Field("kind", "VARCHAR", "`maintenance` or `reservation`"),
+        Field("name", "VARCHAR", "which"),
+        Field("phase", "VARCHAR", f"{_listed(Phase)}; of reservations {_listed(ReservationPhase)}"),
+        Field("start_seconds", "DOUBLE", "when it begins or began, or comes next; null: it is over", is_nullable=True),
+        Field("end_seconds", "DOUBLE", "when it is over", is_nullable=True),
+        Field("nodes", "VARCHAR", "its nodes, as JSON; they are fixed when a window begins, or a reservation has them"),
+        Field("jobs", "VARCHAR", "jobs that were told that it is in their way, as JSON"),
+        Field("message", "VARCHAR", "what is in the way of a reservation that has no nodes", is_nullable=True),
+    ),
+)  # fmt: skip
 CHARGES = TableSchema(
     "charges",
     "The books: one row for each stretch that a job ran, or was given back. The sum of a job's rows is what it cost. "

@@ -78,10 +78,15 @@ class AnonymousRows:
                 changes["reason"] = lambda _: LEFT_OUT
             case "job_states":  # both may name jobs, users, windows
                 changes |= {"detail": lambda _: "{}", "message": lambda _: LEFT_OUT}
+            case "closings":
+                changes |= {"message": lambda _: LEFT_OUT, "jobs": self._list, "nodes": self._list}
             case "estimates":
-                changes["nodes"] = lambda text: json.dumps([names.name(node) for node in json.loads(text)])
+                changes["nodes"] = self._list
         columns = TABLES[table].columns
         return [(place, changes[column.name]) for place, column in enumerate(columns) if column.name in changes]
+
+    def _list(self, text: str) -> str:
+        return json.dumps([self.pseudonyms.name(name) for name in json.loads(text)])
 
     def _of_nodes(self, text: str) -> str:
         found = OF_NODES.search(text)

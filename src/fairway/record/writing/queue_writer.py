@@ -1,7 +1,7 @@
 """What queues make of jobs, as rows: where each stands, the dates it is given, plans, and the lines of the books.
 
-In: the calls of `Recorder` that tell of queues. Out: rows of `job_states`, `estimates`, `plans` and `charges`, and what
-`jobs` has of queues. A job that is one pod has a row there only because a queue has it. `RunWriter` is one of these.
+In: the calls of `Recorder` that tell of queues. Out: rows of `job_states`, `estimates`, `plans`, `closings` and
+`charges`, and what `jobs` has of queues. A job that is one pod has a row there only because a queue has it. `RunWriter` is one of these.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from fairway.batch.accounts.charges import total_charge
 from fairway.batch.batch_world import PassReport
 from fairway.batch.job import BatchJob
 from fairway.batch.reasons import JobState, Reason
+from fairway.batch.upkeep.closing_status import ClosingStatus
 from fairway.plan import StartEstimate
 from fairway.record.options import RecordOptions
 from fairway.record.vocabulary import PlanKind, PodEnd
@@ -151,6 +152,22 @@ class QueueWriter(DecisionWriter):
         """Queues were planned; that nobody waited is not written down."""
         if report.num_jobs and self.options.decisions != "none":
             self._append("plans", (t, scheduler, kind._value_, *report))
+
+    def closing_stands(self, t: float, scheduler: str, status: ClosingStatus) -> None:
+        """A maintenance window or a reservation is in another phase, or something else that is written of it is."""
+        row = (
+            t,
+            scheduler,
+            status.kind,
+            status.name,
+            status.phase,
+            status.start,
+            status.end,
+            JSON.encode(status.nodes).decode(),
+            JSON.encode(status.jobs).decode(),
+            status.words or None,
+        )
+        self._append("closings", row)
 
     def charged(self, line: ChargeLine) -> None:
         """A line of the books, of a job that is or was in a queue; each is told once."""

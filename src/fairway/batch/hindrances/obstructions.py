@@ -1,0 +1,83 @@
+"""Windows, reservations and nodes that are down: whom of the waiting jobs they keep from starting now.
+
+In: the jobs that still wait after a pass, in their order, and what is closed for which cause. Out: for each that would
+start now without a cause, or that a cause leaves too few nodes for even if nobody were there, its standing:
+`Maintenance`, `Reserved` or `NodesUnavailable`. Asked of the calendar as the pass left it, so that if what is named
+goes away, the job starts in the next one. Called by the desk; where nothing is closed it costs nothing, and on large
+machines it may be half a minute old.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from fairway.batch.job import BatchJob
+from fairway.batch.machine import Machine
+from fairway.batch.reasons import JobStanding, JobState, Reason
+from fairway.batch.upkeep.upkeep import Cause, Upkeep
+from fairway.plan import Calendar, Obstacles, QueueRule, Replan, WaitingJob, run_pass
+from fairway.words import nodes_text, time_text
+
+__all__ = ["Obstructions"]
+
+MANY: Final = 1 << 16
+"""From so many jobs times nodes on it is asked only every so often, or when something else is closed."""
+PATIENCE: Final = 30.0
+
+
+class Obstructions:
+    """Says whom."""
+
+    def __init__(self, machine: Machine, upkeep: Upkeep) -> None:
+        self._machine = machine
+        self._upkeep = upkeep
+        self._known: dict[str, JobStanding] = {}
+        self._known_for: tuple[float, list[Cause]] = (-math.inf, [])  # when, and of which causes, that was asked
+
+    def standings(
+        self, left: Sequence[BatchJob], now: float, rules: Mapping[str, QueueRule], replan: Replan
+    ) -> dict[str, JobStanding]:
+        """By key, of those that are stopped."""
+        plans = [job.plan for job in left if job.plan is not None]
+        if not plans:
+            return {}
+        until = now + max(plan.duration for plan in plans)
+        found_causes = self._upkeep.causes(until)
+        if not found_causes:
+            return {}
+        if len(plans) * self._machine.calendar.timeline.num_rows > MANY:
+            asked, former = self._known_for
+            if now < asked + PATIENCE and found_causes == former:
+                return {plan.key: self._known[plan.key] for plan in plans if plan.key in self._known}
+        causes = {str(number): cause for number, cause in enumerate(found_causes)}
+
+        def starts_now(calendar: Calendar) -> set[str]:
+            return {each.job.key for each in run_pass(calendar, plans, now, rules, replan=replan).started}
+
+        keys = {number: cause.keys for number, cause in causes.items()}
+        obstacles = Obstacles(self._machine.calendar, self._machine.deserted(), keys, starts_now)
+        found = {}
+        for plan in plans:
+            if (number := obstacles.cause(plan)) is not None:
+                found[plan.key] = _standing(causes[number], plan, now)
+        self._known, self._known_for = found, (now, found_causes)
+        return found
+
+
+def _standing(cause: Cause, plan: WaitingJob, now: float) -> JobStanding:
+    if cause.reason is Reason.NODES_UNAVAILABLE:
+        number = len(cause.keys)
+        are = "is" if number == 1 else "are"
+        words = f"{nodes_text(number)} {are} down or cordoned; it would start now with {'it' if number == 1 else 'them'}"
+        return JobStanding(JobState.QUEUED, cause.reason, {"nodes": number}, words)
+    kind = "window" if cause.reason is Reason.MAINTENANCE else "reservation"
+    what = "maintenance" if cause.reason is Reason.MAINTENANCE else "reservation"
+    if cause.start <= now:
+        words = f"{what} {cause.name} until {time_text(cause.end)}: it would start now without it"
+    else:
+        limit = "has no limit" if plan.duration == math.inf else "would reach into it"
+        words = f"{what} {cause.name} from {time_text(cause.start)} to {time_text(cause.end)}: it {limit}"
+    detail = {kind: cause.name, "start": cause.start, "end": cause.end}
+    return JobStanding(JobState.QUEUED, cause.reason, detail, words)

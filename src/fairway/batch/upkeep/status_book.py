@@ -1,0 +1,34 @@
+"""What is written down of windows and reservations, as a desk knows it.
+
+In: the statuses of a world, read once. Out: each of them by kind and name, made if there is none; written through the
+world whenever it becomes another one. Called by those who look after windows and reservations.
+"""
+
+from __future__ import annotations
+
+from fairway.batch.batch_world import BatchWorld
+from fairway.batch.upkeep.closing_status import ClosingKind, ClosingStatus
+
+__all__ = ["StatusBook"]
+
+
+class StatusBook:
+    """Statuses by kind and name."""
+
+    def __init__(self, world: BatchWorld) -> None:
+        self._world = world
+        self._known = {(status.kind, status.name): status for status in world.statuses()}
+
+    def find(self, kind: ClosingKind, name: str) -> ClosingStatus:
+        """What is written down; of one that nobody has looked at: that it is made now."""
+        known = self._known.get((kind, name))
+        if known is None:
+            # Its uid is its name where nobody gave it another one.
+            known = self._known[kind, name] = ClosingStatus(kind, name, name, self._world.now())
+        return known
+
+    def put(self, status: ClosingStatus) -> None:
+        """Write it down, if it is not."""
+        if self._known.get((status.kind, status.name)) != status:
+            self._known[status.kind, status.name] = status
+            self._world.write_status(status)
