@@ -18,16 +18,19 @@ from collections.abc import Callable, Sequence
 from time import process_time
 
 from fairway.batch.batch_world import BatchWorld, PassReport
+from fairway.batch.dates import Forecasts
 from fairway.batch.duties import Accounting, duties_of
 from fairway.batch.hindrances.feasibility import Feasibility
 from fairway.batch.job import BatchJob
 from fairway.batch.job_book import JobBook
 from fairway.batch.job_order import JobOrder
+from fairway.batch.limits import granted_limit
 from fairway.batch.lodgers import Lodgers
 from fairway.batch.machine import Machine
 from fairway.batch.planned_jobs import PlannedJobs
 from fairway.batch.quotas.quotas import Quotas
 from fairway.batch.reasons import JobStanding, JobState, Reason
+from fairway.batch.restoration import restore
 from fairway.batch.settings import BatchSettings
 from fairway.batch.standings import Standings
 from fairway.cluster import Event, Verb
@@ -75,7 +78,19 @@ class Desk:
         self._standings = Standings(self.settings, self.book, self._accounting, self._quotas, feasibility)
         self._lodgers = Lodgers(self)
         self._duties = duties_of(self, self._accounting)
+        self.forecasts = Forecasts(self, self.order)
         cluster.promises.planner = self
+        restore(self.book, self.world.records())
+
+    def resume(self) -> None:
+        """All that is there was heard of: whoever was let go and has no node yet waits again, as its room is unknown."""
+        for job in [each for each in self.book if each.is_released and each.started is None]:
+            if job.goes_on or job.is_ending:
+                self._starting[job.key] = job
+            else:
+                job.is_released, job.ledger.released = False, None
+                self.stand(job, JobStanding(JobState.QUEUED))
+        self.is_due = self._has_news = True
 
     # -- what happens ------------------------------------------------------------------------------------------------
 
@@ -102,6 +117,8 @@ class Desk:
             self.is_due |= bool(self.book.decided)
         for duty in self._duties:
             duty.observe(event, job)
+        if job is not None:
+            self.forecasts.observe(job)
 
     def _observe_pod(self, pod: Pod, gone: bool) -> BatchJob | None:
         """A pod that may be of a queue came, changed or went; returns its job."""
@@ -251,6 +268,7 @@ class Desk:
         self._next_pass = self._time_of_next(waiting, now)
         num_promised = len(self.machine.calendar.promises)
         self.world.passed(PassReport(len(waiting), len(outcome.started), num_promised, process_time() - begun))
+        self.forecasts.look(left)
         return outcome
 
     def _plan(self, jobs: Sequence[BatchJob], now: float) -> PassOutcome:
@@ -298,6 +316,7 @@ class Desk:
             self._standings.hinder(job, standing)
             return False
         job.is_released, job.ledger.released = True, self.world.now()
+        job.ledger.limit = granted_limit(job, self.settings.queues[job.queue].limits)
         self._starting[job.key] = job
         self._accounting.released(job, rows)
         self.stand(job, JobStanding(JobState.STARTING))

@@ -10,18 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState
 from fairway.batch.usage import UsageInterval
 from fairway.model import Pod
 from fairway.model.group import After, GroupKey
-from fairway.plan import WaitingJob
+from fairway.plan import StartEstimate, WaitingJob
 
 __all__ = [
     "BatchJob",
     "BilledJob",
     "FailureDecision",
+    "GivenDates",
     "JobLedger",
     "JobRecord",
     "JobWishes",
@@ -104,6 +105,14 @@ class BilledJob:
     amounts: Mapping[str, int] = field(default_factory=dict)  # milli-CPU, bytes, counts
 
 
+class GivenDates(NamedTuple):
+    """What a job was told of its start, since it last began to wait."""
+
+    first: StartEstimate
+    last: StartEstimate
+    promised: float = math.inf  # the earliest date that it was promised; infinite: none
+
+
 @dataclass(slots=True)
 class JobLedger:
     """What is written down of a job, and survives a restart: one record, one write."""
@@ -130,6 +139,8 @@ class JobLedger:
     billed: BilledJob | None = None  # who pays; None: it never started
     eligible_since: float | None = None  # since when nothing but its turn keeps it; None: something does
     ended: float = math.inf
+    limit: float | None = None  # how long it may run, as of its release; None: it never was
+    dates: GivenDates | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +153,15 @@ class JobRecord:
     ledger: JobLedger  # its own: nobody changes it
     min_count: int = 1
     size: int | None = None
+    group: GroupKey | None = None
+    wishes: JobWishes | None = None
+    index: str | None = None
+    number: int = 0
+    started: float | None = None
+    members: tuple[Pod, ...] = ()  # as they were then: what has become of them since is still to be heard
+    num_done: int = 0
+    has_failed: bool = False
+    failed: tuple[Pod, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -227,7 +247,23 @@ class BatchJob:
 
     def record(self) -> JobRecord:
         """As it is to be written down now."""
-        return JobRecord(self.key, self.uid, self.standing, replace(self.ledger), self.min_count, self.size)
+        return JobRecord(
+            self.key,
+            self.uid,
+            self.standing,
+            replace(self.ledger),
+            self.min_count,
+            self.size,
+            self.group,
+            self.wishes,
+            self.index,
+            self.number,
+            self.started,
+            tuple(self.members.values()),
+            self.num_done,
+            self.has_failed,
+            tuple(self.failed.values()),
+        )
 
     def consumed(self, now: float) -> float:
         """Seconds in which at least as many ran as it takes."""

@@ -8,7 +8,7 @@ that end because the desk says so. This is `fairway.batch.BatchWorld` for a `fai
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fairway.batch.accounts import AccountTree, ChargeLine
 from fairway.batch.actions import Action
@@ -21,6 +21,7 @@ from fairway.cluster import Event
 from fairway.config import Configuration
 from fairway.config.planned_profiles import with_queues
 from fairway.model.meta import EPOCH
+from fairway.plan import StartEstimate
 from fairway.plugins.registry import PLANNING
 from fairway.record import Recorder
 from fairway.record.vocabulary import PlanKind
@@ -57,18 +58,25 @@ class SimDesk:
         self._api = api
         self._recorder = recorder
         self._is_recording = recorder.is_recording
+        self.keeps_dates = recorder.keeps_estimates
         self._accounts = AccountTree(settings.accounts)
         self._wake = wake
         self.books = JobStore(settings.accounts, recorder.charged) if store is None else store
         self._each = settings.ties == "each"
         self._at_rest: Handle | None = None  # the pass at the end of this instant
         self._timer: tuple[float, Handle] | None = None  # the pass that the desk asked for
+        self._forecast: tuple[float, Handle] | None = None  # the forecast that is wanted if no pass comes before
         self._actions = BatchActions(api, recorder)
         self.desk = Desk(settings, self, EPOCH.timestamp())
 
     def observe(self, event: Event) -> None:
         """To be told before the scheduler is."""
         self.desk.observe(event)
+
+    def begin(self) -> None:
+        """All that is there was told, and the desk has resumed."""
+        self._wake()
+        self.look()
 
     def look(self) -> None:
         """To be told after something happened: is it time for a pass?"""
@@ -108,6 +116,19 @@ class SimDesk:
                 self._api.timeline.at(time, self._pass_by_timer, is_idle=time != self.desk.machine.first_end),
             )
 
+        time = self.desk.forecasts.next_time()
+        if self._forecast is not None and self._forecast[0] != time:
+            self._forecast[1].cancel()
+            self._forecast = None
+        if time is not None and self._forecast is None:
+            self._forecast = (time, self._api.timeline.at(time, self._forecast_by_timer, is_idle=True))
+
+    def _forecast_by_timer(self) -> None:
+        self._forecast = None
+        if self._at_rest is None:  # else a pass comes first
+            self.desk.forecasts.run()
+            self._arm()
+
     # -- the world, as the desk sees it ------------------------------------------------------------------------------
 
     def now(self) -> float:
@@ -129,6 +150,13 @@ class SimDesk:
         account = self._accounts.charged(job.wishes.account, namespace, job.queue, queue.accounts)
         return account if isinstance(account, str) else "", granted_limit(job, queue.limits)
 
+    def write_dates(
+        self, job: BatchJob, estimate: StartEstimate, nodes: Sequence[str], factors: Mapping[str, float] | None
+    ) -> None:
+        """For whoever comes after, and for the recording."""
+        self.books.put(job)
+        self._recorder.job_dated(job, estimate, nodes, factors)
+
     def records(self) -> Iterable[JobRecord]:
         """All that were ever written."""
         return self.books.records()
@@ -146,3 +174,7 @@ class SimDesk:
         """For the recording."""
         if self._is_recording:
             self._recorder.planned(self.now(), self._scheduler, PlanKind.PASS, report)
+
+    def foretold(self, report: PassReport) -> None:
+        """For the recording."""
+        self._recorder.planned(self.now(), self._scheduler, PlanKind.FORECAST, report)

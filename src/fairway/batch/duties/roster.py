@@ -18,5 +18,5 @@ __all__ = ["duties_of"]
 
 def duties_of(desk: DutyDesk, accounting: Accounting) -> tuple[Duty, ...]:
     """All of them: who has to leave first, so that others see the room that is left; what was decided, last."""
-    lost = LostNodes()
+    lost = LostNodes(desk.epoch)
     return (TimeLimits(desk), FailingJobs(desk, lost), accounting, EndingJobs(desk, lost))
