@@ -70,6 +70,7 @@ class Desk:
         self.scheduler = scheduler
         self.cluster = cluster = scheduler.cluster
         self.book = JobBook(cluster, self.settings.aliases, self.epoch)
+        restore(self.book, self.world.records())
         self.machine = Machine(cluster, self.world.now(), self.settings.booking, self.settings.horizon)
         self._quotas = Quotas(self)
         self._planned = PlannedJobs(cluster, self.machine, self.settings.queues, self._quotas)
@@ -80,7 +81,6 @@ class Desk:
         self._duties = duties_of(self, self._accounting)
         self.forecasts = Forecasts(self, self.order)
         cluster.promises.planner = self
-        restore(self.book, self.world.records())
 
     def resume(self) -> None:
         """All that is there was heard of: whoever was let go and has no node yet waits again, as its room is unknown."""

@@ -36,6 +36,7 @@ class NodeLifecycle:
         self._lost: dict[str, float] = {}  # since when
         self._cordoned: set[str] = set()  # by us
         self._removed: dict[str, Node] = {}
+        self.tells_times = False  # do conditions say since when? Whoever keeps queues wants to know after a restart
         self._refused: dict[str, set[str]] = {}  # by node that is being drained: pods that may not go yet
 
     def apply(self, action: FaultAction, name: str, seconds: float | None = None) -> None:
@@ -155,7 +156,7 @@ class NodeLifecycle:
         return [pod for pod in pods if pod is not None]
 
     def _change(self, node: Node, ready: bool, taints: tuple[Taint, ...]) -> None:
-        self._api.update(_with_health(node, ready, taints, self._api.calendar()))
+        self._api.update(_with_health(node, ready, taints, self._api.calendar() if self.tells_times else None))
 
 
 def _with_health(node: Node, ready: bool, taints: tuple[Taint, ...], since: dt.datetime | None = None) -> Node:
