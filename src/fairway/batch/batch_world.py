@@ -6,7 +6,7 @@ Everything here is absolute and may be said twice: a desk that was killed betwee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from fairway.batch.accounts.books import BookStore
@@ -14,6 +14,7 @@ from fairway.batch.accounts.charges import ChargeLine
 from fairway.batch.actions import Action
 from fairway.batch.job import BatchJob, JobRecord
 from fairway.batch.upkeep.closing_status import ClosingStatus
+from fairway.plan import StartEstimate
 
 __all__ = ["BatchWorld", "PassReport"]
 
@@ -23,7 +24,7 @@ class PassReport(NamedTuple):
 
     num_jobs: int  # that wait
     num_released: int
-    num_promised: int
+    num_promised: int  # of a forecast: were told a date
     seconds: float  # of processor time
 
 
@@ -34,11 +35,23 @@ class BatchWorld(Protocol):
     def books(self) -> BookStore:
         """Where the books of accounts are."""
 
+    @property
+    def keeps_dates(self) -> bool:
+        """Does anybody want to know when jobs will start? If not, it is not worked out."""
+
     def now(self) -> float:
         """The time in seconds; never less than before."""
 
     def write_record(self, job: BatchJob) -> None:
         """Write down where the job is: its standing, its ledger, its dates."""
+
+    def write_dates(
+        self, job: BatchJob, estimate: StartEstimate, nodes: Sequence[str], factors: Mapping[str, float] | None
+    ) -> None:
+        """Write down what the job is told of its start: when, and where if nothing changes; why it comes when it does.
+
+        Its ledger has the dates already; `factors` are those of its priority.
+        """
 
     def records(self) -> Iterable[JobRecord]:
         """All that is written down of jobs, by this desk or by one before it."""
@@ -57,3 +70,6 @@ class BatchWorld(Protocol):
 
     def passed(self, report: PassReport) -> None:
         """A pass is over. For those who measure."""
+
+    def foretold(self, report: PassReport) -> None:
+        """A forecast is over. For those who measure."""

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from time import process_time
 
 from fairway.batch.batch_world import BatchWorld, PassReport
+from fairway.batch.dates import Forecasts
 from fairway.batch.duties import Accounting, Ordering, duties_of
 from fairway.batch.hindrances.feasibility import Feasibility
 from fairway.batch.hindrances.obstructions import Obstructions
@@ -31,6 +32,7 @@ from fairway.batch.planned_jobs import PlannedJobs
 from fairway.batch.preemption import Preemption
 from fairway.batch.quotas.quotas import Quotas
 from fairway.batch.reasons import JobStanding, JobState, Reason
+from fairway.batch.restoration import restore
 from fairway.batch.settings import BatchSettings
 from fairway.batch.standings import Standings
 from fairway.batch.upkeep.protection import Protection
@@ -72,6 +74,7 @@ class Desk:
         self.scheduler = scheduler
         self.cluster = cluster = scheduler.cluster
         self.book = JobBook(cluster, self.settings.aliases, self.epoch)
+        restore(self.book, self.world.records())
         self.book.sayings.learn(self.settings)
         self.machine = Machine(cluster, self.world.now(), self.settings.booking, self.settings.horizon)
         self._quotas = Quotas(self)
@@ -87,7 +90,19 @@ class Desk:
         self._preemption = Preemption(self, self._quotas)
         self.ordering = Ordering(self, self._accounting, self._quotas, self.upkeep.closed)
         self._duties = duties_of(self, self._accounting, self.ordering, self.upkeep, self._preemption)
+        self.forecasts = Forecasts(self)
         cluster.promises.planner = self
+
+    def resume(self) -> None:
+        """All that is there was heard of: whoever was let go and has no node yet waits again, as its room is unknown."""
+        for job in [each for each in self.book if each.is_released and each.started is None]:
+            if job.goes_on or job.is_ending:
+                self._starting[job.key] = job
+            else:
+                job.is_released, job.ledger.released = False, None
+                self.stand(job, JobStanding(JobState.QUEUED))
+        self.ordering.resume()
+        self.is_due = self._has_news = True
 
     def change(self, settings: BatchSettings) -> None:
         """Operators say otherwise now: everybody who waits is judged anew in the next pass."""
@@ -127,6 +142,8 @@ class Desk:
             self.is_due |= bool(self.book.decided)
         for duty in self._duties:
             duty.observe(event, job)
+        if job is not None:
+            self.forecasts.observe(job)
 
     def _observe_pod(self, pod: Pod, gone: bool) -> BatchJob | None:
         """A pod that may be of a queue came, changed or went; returns its job."""
@@ -294,6 +311,7 @@ class Desk:
         self.world.passed(PassReport(len(waiting), len(outcome.started), num_promised, process_time() - begun))
         if self._standings.preempting:
             self.world.carry_out(self._duties[-1].look(now))  # they leave at once
+        self.forecasts.look(left)
         return outcome
 
     def _plan(self, jobs: Sequence[BatchJob], now: float) -> PassOutcome:

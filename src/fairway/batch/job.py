@@ -10,18 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState
 from fairway.batch.usage import UsageInterval
 from fairway.model import Pod
 from fairway.model.group import After, GroupKey
-from fairway.plan import WaitingJob
+from fairway.plan import StartEstimate, WaitingJob
 
 __all__ = [
     "BatchJob",
     "BilledJob",
     "FailureDecision",
+    "GivenDates",
     "JobLedger",
     "JobOrders",
     "JobRecord",
@@ -118,12 +119,20 @@ class BilledJob:
     amounts: Mapping[str, int] = field(default_factory=dict)  # milli-CPU, bytes, counts
 
 
+class GivenDates(NamedTuple):
+    """What a job was told of its start, since it last began to wait."""
+
+    first: StartEstimate
+    last: StartEstimate
+    promised: float = math.inf  # the earliest date that it was promised; infinite: none
+
+
 @dataclass(slots=True)
 class JobLedger:
     """What is written down of a job, and survives a restart: one record, one write."""
 
     submitted: float
-    granted_limit: float | None = None  # None: nothing was granted beyond what it asks for
+    granted_limit: float | None = None  # how long it may run; None: it was never let go, and nobody said otherwise
     first_limit: float | None = None  # what was granted when it was let go: extensions count from there
     answered_limit: float | None = None  # the limit that operators asked for last, and got an answer to
     intervals: tuple[RunInterval, ...] = ()
@@ -147,6 +156,7 @@ class JobLedger:
     billed: BilledJob | None = None  # who pays; None: it never started
     eligible_since: float | None = None  # since when nothing but its turn keeps it; None: something does
     ended: float = math.inf
+    dates: GivenDates | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +170,15 @@ class JobRecord:
     min_count: int = 1
     size: int | None = None
     orders: JobOrders = JobOrders()
+    group: GroupKey | None = None
+    wishes: JobWishes | None = None
+    index: str | None = None
+    number: int = 0
+    started: float | None = None
+    members: tuple[Pod, ...] = ()  # as they were then: what has become of them since is still to be heard
+    num_done: int = 0
+    has_failed: bool = False
+    failed: tuple[Pod, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -247,7 +266,22 @@ class BatchJob:
     def record(self) -> JobRecord:
         """As it is to be written down now."""
         return JobRecord(
-            self.key, self.uid, self.standing, replace(self.ledger), self.min_count, self.size, self.orders
+            self.key,
+            self.uid,
+            self.standing,
+            replace(self.ledger),
+            self.min_count,
+            self.size,
+            self.orders,
+            self.group,
+            self.wishes,
+            self.index,
+            self.number,
+            self.started,
+            tuple(self.members.values()),
+            self.num_done,
+            self.has_failed,
+            tuple(self.failed.values()),
         )
 
     def consumed(self, now: float) -> float:

@@ -218,6 +218,16 @@ class JobBook:
             self._made_by.setdefault(ledger.owner, {})[key] = job
         return job
 
+    def adopt(self, job: BatchJob) -> None:
+        """A job that was written down is here again."""
+        self._number = max(self._number, job.number)
+        self.jobs[job.key] = job
+        self._of.update(dict.fromkeys(job.members, job))
+        if job.ledger.owner:
+            self._made_by.setdefault(job.ledger.owner, {})[job.key] = job
+        if job.ledger.ending is not None or job.ledger.pods:
+            self.note_decision(job)
+
     def _heir(self, pod: Pod, owner: str) -> BatchJob | None:
         """The job of its controller that lost its pod: the new one is in its place."""
         index = pod.metadata.annotations.get(COMPLETION_INDEX)

@@ -1,7 +1,7 @@
 """What pods keep from others: their requests, and on nodes that they have exclusively all there is.
 
 In: a `Run` and its `LoadHistory`. Out: the share of each resource that was allocated so, for `Metrics`; none for runs
-whose schedulers know no exclusive nodes, or in which nobody had one. A pod that has its node to itself is charged with
+whose schedulers know no exclusive nodes, or in which nobody had one, unless there are queues. A pod that has its node to itself is charged with
 all of it but what pods of DaemonSets there request, which are charged with that: together, the whole node.
 """
 
@@ -40,10 +40,10 @@ class NodeSpans:
         return total
 
 
-def allocated_shares(run: Run, history: LoadHistory) -> dict[str, float]:
-    """By resource: amounts allocated times seconds by what ready nodes had."""
+def allocated_shares(run: Run, history: LoadHistory, *, is_always: bool = False) -> dict[str, float]:
+    """By resource: amounts allocated times seconds by what ready nodes had; `is_always`: though nobody had one alone."""
     exclusive = _exclusive_pods(run)
-    if not exclusive:
+    if not exclusive and not is_always:
         return {}
     is_exclusive = np.isin(run.occupancy.numpy("pod_id")["pod_id"], exclusive)  # in the order of `history.held`
     allocated = history.held.integral()

@@ -6,7 +6,7 @@ and by `docs/run-schema.md`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 __all__ = ["DEFINITIONS", "Definition", "definition_of"]
@@ -16,7 +16,7 @@ __all__ = ["DEFINITIONS", "Definition", "definition_of"]
 class Definition:
     """One metric, or one for each resource."""
 
-    name: str  # {} stands for a resource, or a plugin and its extension point
+    name: str  # {} stands for a resource, a queue, or a plugin and its extension point
     unit: str
     better: Literal["lower", "higher", ""]  # empty: neither
     meaning: str
@@ -48,6 +48,35 @@ def _distribution(name: str, unit: str, better: Literal["lower", "higher", ""], 
     ]
 
 
+JOB_WAITS: Final = _distribution("job_wait", "s", "lower", JOB_WAIT)
+JOB_SLOWDOWN = (
+    "time from when a job of a queue came to its end, waits after a first start aside, over the time it ran, of jobs "
+    "that are over; runs shorter than 10 s count as 10 s, and no slowdown is less than 1"
+)
+BIG_WAIT = "from when a job of a queue came to its first run, of jobs that take a quarter of the machine or more"
+ESTIMATE = "of how far the first date (likely) that a job was told is from its start, of jobs that had to wait"
+QUEUE_METRICS: Final = (
+    *_distribution("job_slowdown", "×", "lower", JOB_SLOWDOWN),
+    *_distribution("wait_big", "s", "lower", BIG_WAIT),
+    Definition("estimate_error_p50", "s", "lower", f"median {ESTIMATE}"),
+    Definition("estimate_error_p95", "s", "lower", f"95th percentile {ESTIMATE}"),
+    Definition("safe_held", "share", "higher", "jobs that had to wait and started by the first safe date they were told"),
+    Definition("promises_kept", "share", "higher", "jobs that were promised a date and started by it, or a minute later"),
+    Definition("backfilled", "jobs", "", "started while another one was first of their queue, and went on waiting"),
+    Definition("preempted_node_hours", "h", "lower", "nodes times hours that jobs of queues had run and lost to others"),
+    Definition("refunded", "units", "lower", "charged and given back: runs that were lost through no fault of the user"),
+    Definition("limit_late_max", "s", "lower", "the latest that a job was told to end after its limit and overTime"),
+    Definition(
+        "fairness_error",
+        "share",
+        "lower",
+        "mean of |used share − entitled share| over accounts with waiting jobs and over time; used: of what all jobs "
+        "cost a second",
+    ),
+)
+"""Of runs with queues, all of them together; and each queue's, under its name."""
+
+
 DEFINITIONS: Final = (
     Definition("pods_created", "pods", "", "pods that schedulers were to place"),
     Definition("pods_placed", "pods", "higher", "of those, bound to a node"),
@@ -67,7 +96,7 @@ DEFINITIONS: Final = (
         "utilisation_allocated_{}",
         "share",
         "",
-        "as utilisation, but nodes that somebody has exclusively count as a whole; only where somebody has",
+        "as utilisation, but nodes that somebody has exclusively count as a whole; only where somebody has, or there are queues",
     ),
     Definition("imbalance_{}_spread", "share", "lower", "largest minus smallest utilisation of a node, over time"),
     Definition("imbalance_{}_std", "share", "lower", "standard deviation of the nodes' utilisations, over time"),
@@ -102,7 +131,7 @@ DEFINITIONS: Final = (
     Definition("data_extra_hours", "h", "lower", "run time that reading from afar has added (spec.dataReads)"),
     Definition("jobs_created", "jobs", "", "pods that belong together count as one, whatever they ask for"),
     Definition("jobs_started", "jobs", "higher", "of those, as many members bound as have to start together"),
-    *_distribution("job_wait", "s", "lower", JOB_WAIT),
+    *JOB_WAITS,
     *_distribution("job_start_spread", "s", "lower", JOB_SPREAD),
     Definition("job_attempts", "", "lower", "attempts to start a job"),
     Definition("partial_hold_node_hours", "h", "lower", f"nodes times hours: {PARTIAL_HOLD}; a node counts once"),
@@ -110,6 +139,16 @@ DEFINITIONS: Final = (
     Definition("deadlocks", "", "lower", f"{DEADLOCK}, counted (simulations)"),
     Definition("deadlock_seconds", "s", "lower", f"{DEADLOCK}, for so long (simulations)"),
     Definition("blocked_ahead_seconds", "s", "lower", f"jobs times seconds: {BLOCKED} (`record: {{gangs: true}}`)"),
+    *QUEUE_METRICS,
+    Definition("queue_{}_jobs_started", "jobs", "higher", "the same of one queue"),
+    *(replace(each, name=f"queue_{{}}_{each.name}", meaning=f"of one queue: {each.meaning}") for each in JOB_WAITS),
+    Definition(
+        "queue_{}_utilisation_allocated",
+        "share",
+        "",
+        "of one queue: the largest share of the cluster, of any resource, that its jobs held over time",
+    ),
+    *(replace(each, name=f"queue_{{}}_{each.name}", meaning=f"of one queue: {each.meaning}") for each in QUEUE_METRICS),
     Definition("attempts", "", "lower", "attempts to place a pod"),
     Definition("preemptions", "", "lower", "attempts that evicted pods"),
     Definition("wasted_seconds_{}", "amount·s", "lower", "held by pods that were evicted, lost, refused or failed"),

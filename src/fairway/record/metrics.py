@@ -21,6 +21,7 @@ from fairway.record.gpu_history import GpuMetrics, gpu_metrics
 from fairway.record.job_metrics import JobCounts, JobTimes, job_metrics
 from fairway.record.load import Floats, LoadHistory, load_history
 from fairway.record.placement import Cost, Imbalance, NodesUsed, cost_of, fragmentation, imbalance, nodes_used
+from fairway.record.queues.queue_metrics import QueueMetrics, RunMetrics, queue_metrics
 from fairway.record.run import Run
 
 __all__ = ["SHORTEST_RUN", "Metrics", "PodCounts", "Timing", "UserMetrics", "measure"]
@@ -77,7 +78,7 @@ class Metrics:
     throughput_per_hour: float | None
     utilisation: dict[str, float]  # by resource
     utilisation_peak: dict[str, float]
-    utilisation_allocated: dict[str, float]  # empty where nobody had a node exclusively
+    utilisation_allocated: dict[str, float]  # empty where nobody had a node exclusively, and there are no queues
     imbalance: dict[str, Imbalance]
     nodes_used: NodesUsed
     cost: Cost | None  # None: no node has a price
@@ -90,6 +91,9 @@ class Metrics:
     deadlocks: int | None
     deadlock_seconds: float | None
     blocked_ahead_seconds: float | None
+    queues: QueueMetrics | None  # of all jobs in queues; None: there are no queues
+    fairness_error: float | None
+    queue: dict[str, RunMetrics]  # by queue
     attempts: int
     preemptions: int
     wasted_seconds: dict[str, float]
@@ -107,7 +111,14 @@ class Metrics:
         tree = self.to_dict()
         del tree["users"]
         found: dict[str, float] = {}
-        _flatten(tree, "", found)
+        for name, value in tree.items():
+            if name == "queues":
+                _flatten(value or {}, "", found)
+            elif name == "queue":
+                parts = {queue: measured | measured.pop("metrics") for queue, measured in value.items()}
+                _flatten(parts, "queue_", found)
+            else:
+                _flatten({name: value}, "", found)
         return found
 
 
@@ -139,6 +150,7 @@ def measure(run: Run) -> Metrics:
     users = _users(history, pods, intervals["pod_id"], waits, slowdowns)
     services = np.array([user.service for user in users.values()])
     jobs = job_metrics(run)
+    queues, fairness_error, by_queue = queue_metrics(run) or (None, None, {})
     slowed = np.array([user.slowdown_mean for user in users.values() if user.slowdown_mean is not None])
     return Metrics(
         pods=PodCounts(
@@ -161,7 +173,7 @@ def measure(run: Run) -> Metrics:
             if there[number] > 0
         },
         utilisation_peak=_peaks(history),
-        utilisation_allocated=allocated_shares(run, history),
+        utilisation_allocated=allocated_shares(run, history, is_always=queues is not None),
         imbalance=imbalance(history),
         nodes_used=nodes_used(history),
         cost=cost_of(run, history),
@@ -174,6 +186,9 @@ def measure(run: Run) -> Metrics:
         deadlocks=None if jobs is None else jobs.deadlocks,
         deadlock_seconds=None if jobs is None else jobs.deadlock_seconds,
         blocked_ahead_seconds=None if jobs is None else jobs.blocked_ahead_seconds,
+        queues=queues,
+        fairness_error=fairness_error,
+        queue=by_queue,
         attempts=int(pods["attempts"].sum()),
         preemptions=_preemptions(run),
         wasted_seconds=dict(zip(history.resources, wasted.tolist(), strict=True)),

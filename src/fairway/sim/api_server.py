@@ -86,6 +86,11 @@ class ApiServer:
         found: Iterable[Any] = self._objects.get(kind, {}).values()
         return [item for item in found if namespace is None or item.metadata.namespace == namespace]
 
+    def everything(self) -> list[Any]:
+        """All objects, as somebody reads them who comes later: pods last, else in the order in which they were made."""
+        others = [item for shelf in self._objects.values() for item in shelf.values() if not isinstance(item, Pod)]
+        return [*others, *self._pods.values()]
+
     def pod(self, uid: str) -> Pod | None:
         """The pod with that uid."""
         return self._pods.get(uid)

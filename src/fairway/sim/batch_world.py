@@ -8,7 +8,7 @@ that end because the desk says so. This is `fairway.batch.BatchWorld` for a `fai
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fairway.batch.accounts import AccountTree, ChargeLine
 from fairway.batch.actions import Action
@@ -22,6 +22,7 @@ from fairway.cluster import Event
 from fairway.config import Configuration
 from fairway.config.planned_profiles import with_queues
 from fairway.model.meta import EPOCH
+from fairway.plan import StartEstimate
 from fairway.plugins.registry import PLANNING, TAINTED
 from fairway.record import Recorder
 from fairway.record.vocabulary import PlanKind
@@ -60,6 +61,7 @@ class SimDesk:
         self._api = api
         self._recorder = recorder
         self._is_recording = recorder.is_recording
+        self.keeps_dates = recorder.keeps_estimates
         self._accounts = AccountTree(settings.accounts)
         self._wake = wake
         self.books = JobStore(settings.accounts, recorder.charged) if store is None else store
@@ -67,12 +69,18 @@ class SimDesk:
         self._at_rest: Handle | None = None  # the pass at the end of this instant
         self._timer: tuple[float, Handle] | None = None  # the pass that the desk asked for
         self._awaited: tuple[float, Handle] | None = None  # when something opens that jobs wait for
+        self._forecast: tuple[float, Handle] | None = None  # the forecast that is wanted if no pass comes before
         self._actions = BatchActions(api, recorder)
         self.desk = Desk(settings, self, EPOCH.timestamp())
 
     def observe(self, event: Event) -> None:
         """To be told before the scheduler is."""
         self.desk.observe(event)
+
+    def begin(self) -> None:
+        """All that is there was told, and the desk has resumed."""
+        self._wake()
+        self.look()
 
     def look(self) -> None:
         """To be told after something happened: is it time for a pass?"""
@@ -121,12 +129,24 @@ class SimDesk:
             self._awaited = None
         if awaited < math.inf and self._awaited is None:  # a simulation without an end waits for it, too
             self._awaited = (awaited, self._api.timeline.at(awaited, self._pass_awaited))
+        time = self.desk.forecasts.next_time()
+        if self._forecast is not None and self._forecast[0] != time:
+            self._forecast[1].cancel()
+            self._forecast = None
+        if time is not None and self._forecast is None:
+            self._forecast = (time, self._api.timeline.at(time, self._forecast_by_timer, is_idle=True))
 
     def change(self, settings: BatchSettings) -> None:
         """Operators say otherwise of queues or accounts from now on."""
         self._accounts = AccountTree(settings.accounts)
         self.desk.change(settings)
         self.look()
+
+    def _forecast_by_timer(self) -> None:
+        self._forecast = None
+        if self._at_rest is None:  # else a pass comes first
+            self.desk.forecasts.run()
+            self._arm()
 
     # -- the world, as the desk sees it ------------------------------------------------------------------------------
 
@@ -148,6 +168,13 @@ class SimDesk:
         namespace = job.key.partition("/")[0]
         account = self._accounts.charged(job.wishes.account, namespace, job.queue, queue.accounts)
         return account if isinstance(account, str) else "", granted_limit(job, queue.limits)
+
+    def write_dates(
+        self, job: BatchJob, estimate: StartEstimate, nodes: Sequence[str], factors: Mapping[str, float] | None
+    ) -> None:
+        """For whoever comes after, and for the recording."""
+        self.books.put(job)
+        self._recorder.job_dated(job, estimate, nodes, factors)
 
     def records(self) -> Iterable[JobRecord]:
         """All that were ever written."""
@@ -176,3 +203,7 @@ class SimDesk:
         """For the recording."""
         if self._is_recording:
             self._recorder.planned(self.now(), self._scheduler, PlanKind.PASS, report)
+
+    def foretold(self, report: PassReport) -> None:
+        """For the recording."""
+        self._recorder.planned(self.now(), self._scheduler, PlanKind.FORECAST, report)

@@ -7,6 +7,7 @@ NoExecute ends, 300 s later by default. Evictions on a drain honour disruption b
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Literal
 
 import msgspec
@@ -35,6 +36,7 @@ class NodeLifecycle:
         self._lost: dict[str, float] = {}  # since when
         self._cordoned: set[str] = set()  # by us
         self._removed: dict[str, Node] = {}
+        self.tells_times = False  # do conditions say since when? Whoever keeps queues wants to know after a restart
         self._refused: dict[str, set[str]] = {}  # by node that is being drained: pods that may not go yet
 
     def apply(self, action: FaultAction, name: str, seconds: float | None = None) -> None:
@@ -154,11 +156,12 @@ class NodeLifecycle:
         return [pod for pod in pods if pod is not None]
 
     def _change(self, node: Node, ready: bool, taints: tuple[Taint, ...]) -> None:
-        self._api.update(_with_health(node, ready, taints))
+        self._api.update(_with_health(node, ready, taints, self._api.calendar() if self.tells_times else None))
 
 
-def _with_health(node: Node, ready: bool, taints: tuple[Taint, ...]) -> Node:
-    condition = NodeCondition(type="Ready", status="True" if ready else "Unknown")
+def _with_health(node: Node, ready: bool, taints: tuple[Taint, ...], since: dt.datetime | None = None) -> Node:
+    status_word = "True" if ready else "Unknown"
+    condition = NodeCondition(type="Ready", status=status_word, last_transition_time=since)
     others = tuple(each for each in node.status.conditions if each.type != "Ready")
     status = msgspec.structs.replace(node.status, conditions=(*others, condition))
     return msgspec.structs.replace(node, spec=msgspec.structs.replace(node.spec, taints=taints), status=status)

@@ -136,6 +136,7 @@ class Simulation:
         self.kubelets = Kubelets(self.api, plan.kubelet, Luck(plan.seed, "kubelets"), recorder, reads)
         self.placements = DataPlacements(self.api, recorder, plan.seed)
         self.lifecycle = NodeLifecycle(self.api, self.kubelets, recorder)
+        self.lifecycle.tells_times = any(each.batch is not None for each in plan.schedulers)
         start_controllers(self.api, self.timeline, plan.controllers, self._controller_reports)
         self.schedulers = [
             SimScheduler(

@@ -15,6 +15,7 @@ from fairway.batch.actions import Action
 from fairway.batch.batch_world import BatchWorld
 from fairway.batch.job import BatchJob
 from fairway.batch.job_book import JobBook
+from fairway.batch.job_order import JobOrder
 from fairway.batch.machine import Machine
 from fairway.batch.reasons import JobStanding
 from fairway.batch.settings import BatchSettings
@@ -33,6 +34,7 @@ class DutyDesk(Protocol):
     scheduler: Scheduler
     cluster: Cluster
     book: JobBook
+    order: JobOrder  # likewise
     machine: Machine
     is_due: bool  # set it when something happened that a pass has to look at
 

@@ -34,6 +34,12 @@ class FailingJobs:
         self._watched: dict[str, BatchJob] = {}  # by key
         self._incidents: dict[str, list[Incident]] = {}  # by key of a watched job
         self._next = math.inf
+        for job in desk.book:  # written down by whoever was here before: something may have happened to any of them
+            self._watched[job.key], self._next = job, -math.inf
+            decided = {pod.metadata.name for pod in job.ledger.pods}
+            seen = [pod for name, pod in job.failed.items() if name not in decided and job.ledger.ending is None]
+            incidents = [incident_of(pod, False, desk.world.now()) for pod in seen]
+            self._incidents[job.key] = [each for each in incidents if each is not None]
 
     # -- what happens ------------------------------------------------------------------------------------------------
 

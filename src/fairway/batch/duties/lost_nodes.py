@@ -19,7 +19,9 @@ OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 class LostNodes:
     """By name."""
 
-    def __init__(self) -> None:
+    def __init__(self, epoch: float = 0.0) -> None:
+        """`epoch`: the time of day when the world's clock showed 0."""
+        self._epoch = epoch
         self.by_name: dict[str, LostNode] = {}
 
     def __iter__(self) -> Iterator[LostNode]:
@@ -29,7 +31,7 @@ class LostNodes:
         """A node came, changed or went; True: it was lost now, or more is known of that."""
         name = node.metadata.name
         known = self.by_name.get(name)
-        since = now if known is None else known.since
+        since = self._since(node, now) if known is None else known.since
         if gone:
             lost = LostNode(name, since, is_certain=True, is_out_of_service=True)
         elif _answers(node):
@@ -40,6 +42,13 @@ class LostNodes:
             lost = LostNode(name, since, is_out_of_service=is_out)
         self.by_name[name] = lost
         return lost != known
+
+
+    def _since(self, node: Node, now: float) -> float:
+        """Since when it does not answer, as the node says; whoever looks later sees the same."""
+        moments = (each.last_transition_time for each in node.status.conditions if each.type == "Ready")
+        moment = next(moments, None)
+        return now if moment is None or _answers(node) else min(moment.timestamp() - self._epoch, now)
 
 
 def _answers(node: Node) -> bool:

@@ -53,6 +53,14 @@ class Ordering:
         self._desk.world.write_record(job)
         self._desk.is_due = True
 
+    def resume(self) -> None:
+        """All that is there was heard of: what was said before may not have been done, or not been heard."""
+        for job in self._desk.book:
+            if job.orders != JobOrders():
+                self._unheeded[job.key] = job
+            if job.ledger.released is not None:
+                self._reread(job)
+
     # -- what owners say -----------------------------------------------------------------------------------------------
 
     def observe(self, event: Event, job: BatchJob | None) -> None:

@@ -18,5 +18,5 @@ __all__ = ["duties_of"]
 
 def duties_of(desk: DutyDesk, accounting: Accounting, ordering: Ordering, *others: Duty) -> tuple[Duty, ...]:
     """All of them: who has to leave first, so that others see the room that is left; what was decided, last."""
-    lost = LostNodes()
+    lost = LostNodes(desk.epoch)
     return (ordering, ordering.limits, FailingJobs(desk, lost), accounting, *others, EndingJobs(desk, lost))

@@ -1,0 +1,40 @@
+"""A scheduler that comes to a cluster in which others were before: it reads all that is there, then goes on.
+
+In: all objects of an API server (`ApiServer.everything`), a `SimScheduler` that has heard of none of them, made with the `JobStore` of whoever
+was there before. Out: the scheduler as if it had been there all the time: nodes and controllers first, then pods, then
+what jobs had and is gone. Called by whoever lets a scheduler of a simulation die and come again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairway.batch.restoration import missed
+from fairway.cluster import Event, Verb
+from fairway.model import Node, Pod
+from fairway.sim.sim_scheduler import SimScheduler
+
+__all__ = ["take_over"]
+
+
+def take_over(things: Sequence[Any], newcomer: SimScheduler) -> None:
+    """Tell the newcomer of everything; to be done between two events."""
+    pods = [thing for thing in things if isinstance(thing, Pod)]
+    queues = newcomer.queues
+    for thing in things:
+        if not isinstance(thing, Pod):
+            if queues is not None:
+                queues.observe(Event(Verb.ADDED, thing))
+            newcomer.scheduler.observe(Event(Verb.ADDED, thing))
+    if queues is not None:
+        queues.desk.machine.refresh(queues.now())
+        # The desk first: whether a pod may be tried depends on all pods of its job.
+        gone = list(missed(queues.desk.book, pods, [thing for thing in things if isinstance(thing, Node)]))
+        for event in [*(Event(Verb.ADDED, pod) for pod in pods), *gone]:
+            queues.observe(event)
+        queues.desk.resume()
+    for pod in pods:
+        newcomer.scheduler.observe(Event(Verb.ADDED, pod))
+    if queues is not None:
+        queues.begin()
