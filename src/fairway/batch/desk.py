@@ -94,7 +94,7 @@ class Desk:
         cluster.promises.planner = self
 
     def resume(self) -> None:
-        """All that is there was heard of: whoever was let go and has no node yet waits again, as its room is unknown."""
+        """All that is there was heard of: whoever was let go and has no node waits again, as its room is unknown."""
         for job in [each for each in self.book if each.is_released and each.started is None]:
             if job.goes_on or job.is_ending:
                 self._starting[job.key] = job

@@ -61,6 +61,7 @@ def _job(record: JobRecord) -> BatchJob:
         replace(record.ledger),
         record.min_count,
         record.size,
+        record.orders,
         record.index,
         record.number,
         members,
@@ -71,7 +72,6 @@ def _job(record: JobRecord) -> BatchJob:
         started=record.started,
         standing=record.standing,
     )
-    job.orders = record.orders
     job.priority_class = max((pod.priority for pod in members.values()), default=0)
     job.is_released = record.standing.state not in (JobState.QUEUED, JobState.REFUSED)
     return job
