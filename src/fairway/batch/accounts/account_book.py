@@ -80,9 +80,10 @@ class AccountBook(Value, frozen=True, kw_only=True):
     settling: tuple[str, ...] = ()  # uids of records that are in `settled` and do not say so yet
     told: dict[str, int] = {}  # percent of the budget that was told of, by name of the period
 
-    def usage(self) -> dict[str, DecayedUsage]:
-        """What is settled by user, for `FairShares.load`."""
-        return {user: book.usage for user, book in self.users.items()}
+    def usage(self, before: AccountBook | None = None) -> dict[str, DecayedUsage]:
+        """What is settled by user, for `FairShares.load`; only of those about whom a book from before says otherwise."""
+        former: Mapping[str, UserBook] = {} if before is None else before.users
+        return {user: book.usage for user, book in self.users.items() if former.get(user) is not book}
 
     def in_period(self, kind: PeriodKind, name: str) -> int:
         """What is settled in a period; of one that is no longer kept, nothing is known."""
@@ -113,12 +114,13 @@ class AccountBook(Value, frozen=True, kw_only=True):
 
     def with_running(self, charges: Mapping[str, int], now: float) -> AccountBook:
         """With what is not settled yet, by user, up to now; the same book if nothing changed."""
+        changed = [user for user, book in self.users.items() if book.running != charges.get(user, 0)]
+        if not changed and charges.keys() <= self.users.keys():
+            return self
         users = dict(self.users)
-        for user in (*users, *sorted(charges.keys() - users.keys())):
+        for user in (*changed, *sorted(charges.keys() - users.keys())):
             book = users.get(user, UserBook())
             users[user] = msgspec.structs.replace(book, running=charges.get(user, 0))
-        if users == self.users:
-            return self
         return msgspec.structs.replace(self, running=sum(charges.values()), users=users, as_of=now)
 
 

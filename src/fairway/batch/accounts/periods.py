@@ -10,6 +10,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 __all__ = ["CALENDAR", "EVER", "Period", "PeriodKind", "cut", "period_at", "read_period"]
@@ -28,6 +29,7 @@ class Period(NamedTuple):
     end: float
 
 
+DAY: Final = 86_400
 EVER: Final = Period("ever", -math.inf, math.inf)
 
 
@@ -35,8 +37,13 @@ def period_at(kind: PeriodKind, seconds: float) -> Period:
     """The period of that kind in which a moment lies; where one ends the next begins."""
     if kind == "ever":
         return EVER
-    day = dt.datetime.fromtimestamp(math.floor(seconds), dt.UTC).replace(hour=0, minute=0, second=0)
-    name, start, end = _around(kind, day)
+    return _period_of_day(kind, math.floor(seconds) // DAY)
+
+
+@lru_cache(maxsize=1024)
+def _period_of_day(kind: PeriodKind, number: int) -> Period:
+    """That of a day, counted from 1970; whatever is charged comes back to the same few days."""
+    name, start, end = _around(kind, dt.datetime.fromtimestamp(number * DAY, dt.UTC))
     return Period(name, start.timestamp(), end.timestamp())
 
 

@@ -211,8 +211,8 @@ class Accounting:
         return settlement
 
     def _note(self, account: str, book: AccountBook) -> None:
+        self._shares.load(account, book.usage(self.books.get(account)))
         self.books[account] = book
-        self._shares.load(account, book.usage())
         if book.settling:
             self._unsettled[account] = None
 
