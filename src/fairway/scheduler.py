@@ -87,17 +87,22 @@ class Scheduler:
 
     def observe(self, event: Event) -> None:
         """Something happened in the world."""
+        wishes = self.cluster.wishes
+        waiting = lambda: [each.latest or each.pod for each in self.queue]  # noqa: E731
+        for told in wishes.told(event, waiting) if wishes.is_followed else (event,):
+            self._take_in(told)
+
+    def _take_in(self, event: Event) -> None:
         self._tell_time()
-        item = event.object
-        if isinstance(item, Pod):
-            if not item.spec.node_name and not item.is_finished:
-                self._observe_waiting(item, event.verb is Verb.DELETED)
-                self._end_waits()
-                return
-            self._observe_placed(item, event.verb is Verb.DELETED)
-        self.queue.move(self.cluster.apply(event))
-        if self.jobs is not None and (self.cluster.groups.are_used or not isinstance(item, Pod)):
-            self.jobs.saw(event)
+        item, gone = event.object, event.verb is Verb.DELETED
+        if isinstance(item, Pod) and not item.spec.node_name and not item.is_finished:
+            self._observe_waiting(item, gone)
+        else:
+            if isinstance(item, Pod):
+                self._observe_placed(item, gone)
+            self.queue.move(self.cluster.apply(event))
+            if self.jobs is not None and (self.cluster.groups.are_used or not isinstance(item, Pod)):
+                self.jobs.saw(event)
         self._end_waits()
 
     def _observe_placed(self, pod: Pod, gone: bool) -> None:
@@ -209,8 +214,6 @@ class Scheduler:
         if self.cluster.clock.is_read and (change := self.cluster.clock.advance(self._start + self.world.now())):
             self.queue.move((change,))
 
-    # -- decide ------------------------------------------------------------------------------------------------------
-
     def _try(self, queued: QueuedPod) -> Decision:
         """One attempt, from decision to binding or back into the queue."""
         profile = self.profiles[queued.profile]
@@ -297,10 +300,7 @@ class Scheduler:
         self.queue.move((Change.pod_left(decision.pod_there),), only=lambda other: other.metadata.uid != uid)
 
     def fail(self, queued: QueuedPod, decision: Decision, group: GroupBook | None = None) -> None:
-        """No node, for now: wait for something that helps, and make room if preemption found a way.
-
-        A member of a group that was tried rests and comes again; room is made for all of them at once.
-        """
+        """No node, for now: wait for what helps, and make room if that was found. Who was tried with a group rests."""
         pod, preemption = decision.pod, decision.preemption
         self.queue.requeue_failed(
             queued,

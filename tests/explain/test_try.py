@@ -486,3 +486,22 @@ def test_priorities_come_from_the_classes_in_the_files(folder: Folder) -> None:
     template = {"priorityClassName": "urgent", "containers": [{"name": "c"}]}
     printed = folder.attempt([*NODES, urgent], [controller("Deployment", "web", template)], "-o", "json")
     assert printed.document["pods"][0]["priority"] == 7
+
+
+# -- what a job says for its pods --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("said", "code"), [({"fairway.dev/exclusive": "node"}, 3), ({}, 0)], ids=["exclusive", "not"])
+def test_what_a_job_says_of_its_nodes_counts_for_its_pods(folder: Folder, said: dict[str, str], code: int) -> None:
+    config = folder.write(
+        "config.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{fairway: {exclusive: true}}]\n",
+    )
+    job = controller("Job", "train", parallelism=1)
+    job["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+    job["metadata"]["annotations"] = said
+    cluster = [*NODES[:1], pod("old", cpu=1, node="n1")]
+    printed = folder.attempt(cluster, [job], "--config", config)
+    assert printed.code == code
+    assert ("had pods of others" in printed.out + printed.err) is (code == 3)

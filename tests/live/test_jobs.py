@@ -20,6 +20,7 @@ from fairway.live.world.events import EventWriter
 from fairway.live.world.job_reports import JobReports
 from fairway.live.world.live_world import LiveWorld
 from fairway.model.group import GroupKey, Spelling
+from fairway.model.tenant import EXCLUSIVE
 from fairway.plugins.registry import REGISTRY
 from fairway.scheduler import Scheduler
 from fairway.testing import pod as made_pod
@@ -350,3 +351,26 @@ def test_members_hear_of_new_words_ten_seconds_later() -> None:
         assert [round(time) for time, _ in api.words] == [0, 10, 20, 30]
 
     run_virtually(story())
+
+
+def test_what_a_job_says_of_its_nodes_counts_for_its_pods() -> None:
+    """Its pod says nothing, and comes before anybody knows of the Job."""
+    meta = {"name": "train", "uid": "uid-of-train", "annotations": {EXCLUSIVE: "node"}}
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-of-train", "controller": True}
+    member = pod("train-0", nodeName="n1")
+    member["metadata"]["ownerReferences"] = [owner]
+
+    async def story(api: FakeApiServer, live: LiveScheduler) -> None:
+        placed = live.scheduler.cluster.pods.by_uid
+        await api.until(lambda: len(placed) == 1)
+        api.serve("jobs.batch", "Job", "v1")
+        api.put("jobs.batch", {"metadata": meta, "spec": {"template": {"spec": {"containers": []}}}})
+        live.watch.look_again()
+        await api.until(lambda: any(EXCLUSIVE in each.pod.metadata.annotations for each in placed.values()))
+        api.put("pods", pod("other"))
+        await api.until(lambda: "were taken exclusively" in condition(api, "other").get("message", ""))
+        api.delete("pods", "default/train-0")
+        await api.until(lambda: "other" in bindings(api))
+
+    exclusive = {"profiles": [{"schedulerName": "default-scheduler", "fairway": {"exclusive": True}}]}
+    play(story, ("nodes", node("n1")), ("pods", member), configuration=exclusive)

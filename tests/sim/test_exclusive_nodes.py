@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from fairway.config import Configuration, decode_configuration
-from fairway.model import Node, Pod
+from fairway.model import (
+    Container,
+    Job,
+    Node,
+    ObjectMeta,
+    Pod,
+    PodSpec,
+    PodTemplateSpec,
+    ResourceRequirements,
+    parse_quantity,
+)
+from fairway.model.controllers import JobSpec
 from fairway.plugins.registry import REGISTRY
 from fairway.sim.sim_scheduler import SchedulerSettings
 from fairway.sim.simulation import SchedulerPlan, Simulation
 from fairway.testing import node
+from fairway.testing.group_builders import member as grouped
+from fairway.testing.group_builders import pod_group
 from tests.sim.diary import configuration, lasting, simulate
 
 KEY = "fairway.dev/exclusive"
@@ -71,3 +85,42 @@ def test_without_the_guard_another_scheduler_does_not_know() -> None:
     simulation, diary = simulate([node("a")], arrivals, plans, end=200)
     assert diary.of("small")[0] == (5, "bound to a")
     assert taints(simulation, "a") == []
+
+
+# -- what the job itself says ------------------------------------------------------------------------------------------
+
+
+def job(name: str, seconds: int, **annotations: str) -> Job:
+    """Two pods, which say nothing themselves."""
+    container = Container(name="c", image="i", resources=ResourceRequirements(requests={"cpu": parse_quantity("1")}))
+    own = ObjectMeta(annotations={"fairway.dev/duration": str(seconds)})
+    template = PodTemplateSpec(metadata=own, spec=PodSpec(containers=(container,)))
+    spec = JobSpec(parallelism=2, completions=2, template=template)
+    return Job(metadata=ObjectMeta(name=name, namespace="default", annotations=annotations), spec=spec)
+
+
+@pytest.mark.parametrize("guard", ["none", "taint"])
+def test_what_a_job_says_counts_for_its_pods(guard: str) -> None:
+    own = exclusive_configuration("default-scheduler", exclusiveGuard=guard)
+    arrivals = [(0, job("train", 50, **{KEY: "node"})), (5, lasting("small", 10))]
+    simulation, diary = simulate([node("a")], arrivals, [SchedulerPlan("default-scheduler", own)], end=200)
+    assert diary.of("small")[0] == (51, "bound to a")
+    assert taints(simulation, "a") == []
+    _, shared = simulate(
+        [node("a")], [(0, job("train", 50)), (5, lasting("small", 10))], [SchedulerPlan("default-scheduler", own)]
+    )
+    assert shared.of("small")[0] == (5, "bound to a")
+
+
+def test_what_a_group_says_counts_for_its_members() -> None:
+    own = exclusive_configuration("default-scheduler")
+    said = pod_group("train", 2)
+    said = msgspec.structs.replace(said, metadata=msgspec.structs.replace(said.metadata, annotations={KEY: "node"}))
+    members = [(0, grouped(f"train-{n}", annotations={"fairway.dev/duration": "50"})) for n in range(2)]
+    _, diary = simulate(
+        [node("a")],
+        [*members, (5, lasting("small", 10))],
+        [SchedulerPlan("default-scheduler", own)],
+        objects=[said],
+    )
+    assert diary.of("small")[0] == (51, "bound to a")

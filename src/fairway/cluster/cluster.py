@@ -22,6 +22,7 @@ from fairway.cluster.gpus.typical_pods import Shape, TypicalPods
 from fairway.cluster.groups import GROUP_KINDS, Groups
 from fairway.cluster.intents.activations import Activations
 from fairway.cluster.intents.held_pods import HeldPods
+from fairway.cluster.intents.job_wishes import JobWishes
 from fairway.cluster.intents.nominations import Nominations
 from fairway.cluster.intents.preemptions import Preemptions
 from fairway.cluster.journal import Journal
@@ -69,6 +70,7 @@ class Cluster(Occupancy):
         self._keeps_apart = False  # has any pod ever had a class of its own?
         self.nominations = Nominations()
         self.preemptions = Preemptions(self.pods)
+        self.wishes = JobWishes(self.pods)
         self.held = HeldPods()
         self.promises = Promises(self.versions)
         self.activations = Activations()

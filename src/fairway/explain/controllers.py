@@ -33,6 +33,7 @@ from fairway.model import (
 )
 from fairway.model.controllers import Controller, JobSpec
 from fairway.model.daemon import daemon_nodes, daemon_template
+from fairway.model.group import FAIRWAY
 from fairway.model.owned import index_labels, job_labels, replica_set_of, stateful_claims, stateful_pod
 from fairway.model.template import Owner, template_pod
 
@@ -156,7 +157,10 @@ def _job(thing: Job | CronJob, spec: JobSpec, source: Source) -> Wanted:
         own = index_labels(index) if spec.is_indexed else {}
         return template_pod(job, spec.template, f"{meta.name}-{index}", labels | own, own), ()
 
-    return Wanted(kind, meta.namespace, meta.name, source, parallelism, make, path=f"{path}template.", remark=remark)
+    said = (*meta.annotations, *spec.template.metadata.annotations)
+    speaks = kind == "Job" and any(name.startswith(FAIRWAY) for name in said)  # for its pods: they start together, ...
+    wanted = Wanted(kind, meta.namespace, meta.name, source, parallelism, make, path=f"{path}template.", remark=remark)
+    return replace(wanted, objects=(job,)) if speaks else wanted
 
 
 def _daemon_copies(thing: DaemonSet, chosen: Sequence[str]) -> Callable[[int], Copy]:

@@ -74,9 +74,19 @@ class Trial:
         self.profiles = {
             profile.scheduler_name: Profile(profile, self.cluster, seed=seed) for profile in configuration.profiles
         }
+        self._hear_jobs()
         self.wanted = manifests.wanted
         self._names = dict(manifests.names)
         self._failure: tuple[tuple[int, ...], Verdict] | None = None
+
+    def _hear_jobs(self) -> None:
+        """What jobs say for their pods counts, where a profile reads it."""
+        wishes = self.cluster.wishes
+        for thing in self.manifests.objects if wishes.is_followed else ():
+            wishes.note(thing)
+        for placed in list(self.cluster.pods.by_uid.values()):
+            if (dressed := wishes.dressed(placed.pod)) is not placed.pod:
+                self.cluster.apply(Event(Verb.MODIFIED, dressed))
 
     def again(self, changed: Mapping[str, Wanted] | None = None) -> Trial:
         """The same trial from the beginning, with other pods for those of some titles."""
@@ -95,7 +105,7 @@ class Trial:
         for pod, claims in self.manifests.pods_of(wanted, indices, self._names):
             for claim in claims:
                 self.cluster.apply(Event(Verb.ADDED, claim))
-            yield pod
+            yield self.cluster.wishes.dressed(pod)
 
     def profile_of(self, pod: Pod) -> Profile | None:
         """The profile that schedules this pod, if any does."""

@@ -1,11 +1,12 @@
 """ExclusiveNode: pods that want their nodes to themselves get them, and keep them.
 
 In: the annotation `fairway.dev/exclusive` (`node`: only with the pod's own job; `user`: also with jobs of its user that
-say so too) and who is on each row (`tallies.tenants`). Out: a pod that is exclusive is refused where others are, and
-any pod where somebody else is exclusive; pods of DaemonSets and copies of static pods neither mind nor matter. Who owns
-a node is read from the pods on it: a restart forgets nothing, and preemption works by itself. A member that says
-`fairway.dev/gang-one-per-node` is also refused where another member is. With `guard: taint`, other schedulers are kept
-off by a taint that is there before the first pod is bound (`exclusive_guard`).
+say so too), of the pod or of its job's object (`cluster.wishes` tells pods), and who is on each row
+(`tallies.tenants`). Out: a pod that is exclusive is refused where others are, and any pod where somebody else is
+exclusive; pods of DaemonSets and copies of static pods neither mind nor matter. Who owns a node is read from the pods
+on it: a restart forgets nothing, and preemption works by itself. A member that says `fairway.dev/gang-one-per-node` is
+also refused where another member is. With `guard: taint`, other schedulers are kept off by a taint that is there before
+the first pod is bound (`exclusive_guard`).
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ class ExclusiveNode(Plugin):
     def __init__(self, cluster: Cluster, args: ExclusiveNodeArgs | None = None) -> None:
         super().__init__(cluster, args)
         cluster.read_annotations(ANNOTATIONS)
+        cluster.wishes.follow()
         self._tenants = cluster.tally(Tenants)
 
     def class_key(self, pod: Pod) -> Hashable:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from fairway.cluster import PodClass
 from fairway.cluster.groups import GroupBook
 from fairway.config import Configuration, ProfileConfig
 from fairway.config.gangs import MODE_PLUGINS, Gangs
@@ -90,14 +91,20 @@ class DeadlockWatch:
             for other in without:
                 for uid in [uid for uid in other.assumed if uid in cluster.held]:
                     cluster.remove(uid)
-            for pod in pods:
+            refused: set[PodClass] = set()  # since the last that got a node; others of the class are refused too
+            for number, pod in enumerate(pods):
                 trial = self._trials.get(pod.spec.scheduler_name)
-                decision = None if trial is None else trial.decide(pod, makes_room=False)
-                if decision is not None and decision.outcome is Outcome.SCHEDULED:
-                    cluster.place(pod, decision.pod_class, decision.row)
-                    missing -= 1
-                    if missing <= 0:
-                        return True
+                if trial is None or len(pods) - number < missing or trial.classify(pod) in refused:
+                    continue
+                decision = trial.decide(pod, makes_room=False)
+                if decision.outcome is not Outcome.SCHEDULED:
+                    refused.add(decision.pod_class)
+                    continue
+                cluster.place(pod, decision.pod_class, decision.row)
+                refused.clear()
+                missing -= 1
+                if missing <= 0:
+                    return True
         return False
 
 

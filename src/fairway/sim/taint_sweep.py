@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from fairway.cluster import Event
 from fairway.model import Node, Pod
-from fairway.model.tenant import EXCLUSIVE
 from fairway.plugins.exclusive_guard import has_taint, taint_repairs
 from fairway.plugins.exclusive_node import ExclusiveNode
 from fairway.scheduler import Scheduler
@@ -36,7 +35,7 @@ class TaintSweep:
     def observe(self, event: Event) -> None:
         """The scheduler has heard of it: look, at the same instant, when that is done."""
         item = event.object
-        is_exclusive = isinstance(item, Pod) and EXCLUSIVE in item.metadata.annotations
+        is_exclusive = isinstance(item, Pod) and self._cluster.wishes.is_exclusive(item)
         if not self._is_due and (is_exclusive or (isinstance(item, Node) and has_taint(item))):
             self._is_due = True
             self._api.timeline.after(0.0, self._look)

@@ -12,7 +12,7 @@ from fairway.explain.jobs.live_job import live_job
 from fairway.model import Loaded, Pod, Source, UserError
 from fairway.testing import node, pod
 from fairway.testing.group_builders import members, pod_group
-from tests.cli.trial_files import Folder
+from tests.cli.trial_files import Folder, controller
 from tests.record.job_runs import configuration, recorded
 from tests.sim.diary import lasting
 
@@ -359,3 +359,21 @@ def test_a_job_of_a_live_cluster_is_explained_without_a_configuration() -> None:
     assert live_job(loaded, "ml/nothing", None, 0, 1000.0) is None
     with pytest.raises(UserError, match="no job is called ml/nothing"):
         live_job(loaded, "ml/nothing", None, 0, 1000.0, must_be_job=True)
+
+
+@pytest.mark.parametrize("where", ["job", "template"])
+def test_a_job_that_asks_for_it_is_tried_as_one(folder: Folder, where: str) -> None:
+    """Three fit, and it takes four."""
+    asks = {"fairway.dev/start-together": "true"}
+    made = controller("Job", "train", parallelism=4, completions=4, backoffLimit=0)
+    made["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+    (made if where == "job" else made["spec"]["template"])["metadata"]["annotations"] = asks
+    cluster = [node("a", cpu=3)]
+    printed = folder.attempt(cluster, [made], "--config", config(folder), command="why default/train")
+    assert printed.out.splitlines()[0] == "job default/train waits · 3 of 4 members fit (min 4, its controller) · " + (
+        "can never fit on these nodes"
+    )
+    assert printed.code == 3
+    tried = folder.attempt(cluster, [made], "--config", config(folder))
+    assert tried.code == 3
+    assert "0 of 4 pods get a node" in tried.out

@@ -42,6 +42,7 @@ class OptionalKind(NamedTuple):
 
 DATA_READERS = frozenset(("DataLocality",))
 GROUP_READERS = frozenset(("GangScheduling",))
+EXCLUSIVE_READER = "ExclusiveNode"  # who reads what jobs say for their pods, as far as it may see their objects
 OPTIONAL: tuple[OptionalKind, ...] = (
     *(
         OptionalKind(kind, f"{group}/v1alpha1", plural, DATA_READERS)
@@ -76,4 +77,7 @@ def optional_kinds(configuration: Configuration) -> tuple[OptionalKind, ...]:
     enabled = {plugin for profile in configuration.profiles for plugin in profile.entries}
     if any(profile.gangs is not None for profile in configuration.profiles):
         enabled |= GROUP_READERS
-    return tuple(optional for optional in (*OPTIONAL, *CONTROLLERS) if optional.readers & enabled)
+    found = tuple(optional for optional in (*OPTIONAL, *CONTROLLERS) if optional.readers & enabled)
+    if EXCLUSIVE_READER not in enabled or enabled & GROUP_READERS:
+        return found
+    return (*found, *GROUPED)

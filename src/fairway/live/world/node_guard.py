@@ -21,7 +21,7 @@ from fairway.live.watches.object_store import version_number
 from fairway.live.world.events import EventWriter
 from fairway.live.world.writing import WriteError, send
 from fairway.model import Node, Pod
-from fairway.model.tenant import EXCLUSIVE, tenant_of
+from fairway.model.tenant import tenant_of
 from fairway.plugins.exclusive_guard import has_taint, taint_repairs
 from fairway.plugins.exclusive_node import ExclusiveNode
 from fairway.scheduler import Scheduler
@@ -62,7 +62,7 @@ class NodeGuard:
         """Something happened, and the cluster knows: is it of interest on an exclusive node?"""
         item = event.object
         if isinstance(item, Pod):
-            name, is_ours = item.spec.node_name, EXCLUSIVE in item.metadata.annotations
+            name, is_ours = item.spec.node_name, self._cluster.wishes.is_exclusive(item)
         elif isinstance(item, Node):
             name, is_ours = item.metadata.name, has_taint(item)
         else:
