@@ -46,6 +46,7 @@ class Connections:
         self._histories: OrderedDict[str, _History] = OrderedDict()  # by job
         self._ended: set[str] = set()  # uids of pods that have ended and are still there
         self._named: dict[str, dict[GroupKey, None]] = {}  # by job: who speaks of it
+        self._speaks: dict[GroupKey, set[str]] = {}  # the same the other way round: of whom
 
     # -- what happens ------------------------------------------------------------------------------------------------
 
@@ -72,6 +73,19 @@ class Connections:
             else:
                 history.num_bad += 1
 
+    def forget(self, key: GroupKey) -> None:
+        """A job has no pods any more: what it said of others ends with it, what became of it is remembered."""
+        for job in self._speaks.pop(key, ()):
+            speakers = self._named[job]
+            del speakers[key]
+            if not speakers:
+                del self._named[job]
+
+    def _note(self, key: GroupKey, job: str) -> None:
+        """A job speaks of another."""
+        self._named.setdefault(job, {})[key] = None
+        self._speaks.setdefault(key, set()).add(job)
+
     def has_good_ends(self, job: str) -> bool:
         """Have members of it ended well?"""
         history = self._histories.get(job)
@@ -96,7 +110,7 @@ class Connections:
         own = str(book.key)
         if spec.after or spec.together:
             for job in (*(each.job for each in spec.after), *spec.together):
-                self._named.setdefault(job, {})[book.key] = None
+                self._note(book.key, job)
         for after in spec.after:
             if words := self._waits_for(own, book, after):
                 return words
@@ -129,7 +143,7 @@ class Connections:
             for peer in peers:
                 spec = self._groups.spec_of(peer)
                 for after in spec.after if isinstance(spec, GroupSpec) else ():
-                    self._named.setdefault(after.job, {})[book.key] = None
+                    self._note(book.key, after.job)
                     if after.job == own:
                         way.append(own)
                         return True
@@ -193,7 +207,7 @@ class Connections:
             return ""
         closure = self._closure(book)
         for job in closure:
-            self._named.setdefault(job, {})[book.key] = None
+            self._note(book.key, job)
         if len(closure) > MOST_JOBS:
             return f"Misconfigured: job {own}: {len(closure)} jobs would start together; at most {MOST_JOBS} may"
         number = sum(len(other) for other in closure.values() if other is not None)

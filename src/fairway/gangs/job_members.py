@@ -111,10 +111,17 @@ class JobMembers:
                     self.attempts.forget(found.key)
                 self._queue.groups.reconsider(found.key)
                 self._tell_dependents(found.key)
+                if book is None:
+                    self._forget(found.key)
         elif isinstance(item, GROUP_KINDS):
             self._changed_key(groups.key_of(item))
         elif isinstance(item, GroupController):
             self._saw_controller(item)
+
+    def _forget(self, key: GroupKey) -> None:
+        """A job has no pods any more, and everybody knows."""
+        self._connections.forget(key)
+        self._late.forget(key)
 
     def _changed_key(self, key: GroupKey) -> None:
         book = self._cluster.groups.find(key)
@@ -146,9 +153,12 @@ class JobMembers:
     def left(self, book: GroupBook) -> None:
         """A member that had no node is gone."""
         self.attempts.look_after_held()
-        if not book.pods:
+        is_gone = not book.pods
+        if is_gone:
             self.attempts.forget(book.key)
         self.changed(book)
+        if is_gone:
+            self._forget(book.key)
 
     def changed(self, book: GroupBook, is_news: bool = False) -> None:
         """A job's book or object is another than before; `is_news`: it may start otherwise than it would have."""

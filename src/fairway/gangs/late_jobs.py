@@ -11,8 +11,10 @@ from collections.abc import Mapping
 
 from fairway.cluster import Cluster
 from fairway.cycle import Profile
+from fairway.model.group import GroupKey
 from fairway.plugin import Notice
 from fairway.queue import QueuedGroup, SchedulingQueue
+from fairway.queue.queued_group import group_uid
 from fairway.world import World
 
 __all__ = ["LateJobs"]
@@ -38,6 +40,10 @@ class LateJobs:
         assert gangs.incomplete_after is not None
         self._watched[entry.uid] = entry
         heapq.heappush(self.deadlines, (entry.first_seen + float(gangs.incomplete_after), entry.uid))
+
+    def forget(self, key: GroupKey) -> None:
+        """It has no pods any more, and nobody is waited for."""
+        self._watched.pop(group_uid(key), None)
 
     def next_time(self) -> float | None:
         """When `tell` has something to look at."""
