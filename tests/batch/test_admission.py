@@ -35,11 +35,9 @@ def test_a_queue_is_for_namespaces_with_its_labels() -> None:
     (out,) = [each for each in room.desk.book if each.key == "bio/out"]
     assert (out.state, out.standing.reason) == (JobState.REFUSED, Refused.QUEUE_UNKNOWN)
     assert out.standing.words == "queue q is for namespaces with team=ml, which bio does not have"
-    room.simulation.api.update(
-        msgspec.structs.replace(
-            room.simulation.api.find("Namespace", "", "bio"), metadata=namespace("bio", team="ml").metadata
-        )
-    )
+    known = room.simulation.api.find("Namespace", "", "bio")
+    assert known is not None
+    room.simulation.api.update(msgspec.structs.replace(known, metadata=namespace("bio", team="ml").metadata))
     room.until(6.0)
     assert room.starts["out"] == 5.0, "the way out"
 

@@ -202,6 +202,7 @@ def test_a_wish_that_can_not_be_meant_changes_nothing() -> None:
     room = Room([(0.0, job("long", run=90.0, limit=100.0))])
     room.until(10.0)
     pod = room.simulation.api.find("Pod", "default", "long")
+    assert pod is not None
     annotations = {**pod.metadata.annotations, "fairway.dev/time-limit": "soon"}
     metadata = msgspec.structs.replace(pod.metadata, annotations=annotations)
     room.simulation.api.update(msgspec.structs.replace(pod, metadata=metadata))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fairway.model.batch import QueueSpec
 from fairway.scenario.fields import ScenarioError
 from fairway.scenario.scenario import Scenario, complete, decode_scenario, to_yaml
 from fairway.scenario.simulate import simulate
@@ -132,7 +133,7 @@ def test_a_completed_scenario_says_the_same(tmp_path: Path) -> None:
     again = decode_scenario(to_yaml(complete(asked)).encode(), "again.yaml")
     assert again.plan().orders == asked.plan().orders
     first, second = again.plan().orders
-    assert first.spec is not None
+    assert isinstance(first.spec, QueueSpec)
     assert (first.spec.limits.max, second.queue) == (10800.0, "inter")
 
 

@@ -183,11 +183,8 @@ class _Decoder:
         return self._refuse(value, kind, path)
 
     def _tagged(self, value: Mapping[str, Any], structs: Mapping[Any, type[msgspec.Struct]], path: str) -> Any:
-        field = next(str(each.__struct_config__.tag_field) for tag, each in structs.items() if tag is not None)
+        field = str(next(iter(structs.values())).__struct_config__.tag_field)
         tag = value.get(field)
-        if tag is None and None in structs:  # one of them has no tag
-            return self._struct(value, structs[None], path)
-        structs = {name: each for name, each in structs.items() if name is not None}
         if tag is None:
             return self._object(_child(path, field), f"missing; it is one of {', '.join(map(str, structs))}")
         if not isinstance(tag, str | int) or tag not in structs:

@@ -129,10 +129,10 @@ class _Batch(NamedTuple):
 class _Limit:
     """How long jobs of a class may run."""
 
-    def __init__(self, limit: LimitShare | Distributed | None) -> None:
+    def __init__(self, limit: LimitShare | str | float | None) -> None:
         self._is_share = isinstance(limit, LimitShare)
         kind = "factor" if self._is_share else "duration"
-        value = limit.factor if isinstance(limit, LimitShare) else limit
+        value: Distributed | None = limit.factor if isinstance(limit, LimitShare) else limit
         self._sampler = None if value is None else NumberSampler(value, read_of(kind), STEPS[kind])
 
     def draw(self, chance: np.random.Generator, durations: NDArray[np.float64]) -> NDArray[np.float64]:

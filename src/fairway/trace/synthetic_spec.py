@@ -119,7 +119,7 @@ class SyntheticClass(msgspec.Struct, kw_only=True, frozen=True, rename="camel", 
     queue: Annotated[str, msgspec.Meta(description="The queue that they wait in, of spec.batch.")] = ""
     account: Annotated[str, msgspec.Meta(description="Who pays for them.")] = ""
     limit: Annotated[
-        LimitShare | Distributed | None,
+        LimitShare | str | int | float | None,
         msgspec.Meta(description="How long they may run: a time, or {factor: ...} times as long as they run."),
     ] = None
     begin: Annotated[
