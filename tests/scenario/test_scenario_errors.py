@@ -471,8 +471,34 @@ def test_what_cannot_be_read_is_told_with_the_field_that_names_it(tmp_path: Path
             'spec.batch.queues["q"].discipline: an interactive queue promises everybody a date: leave it out, ...',
         ),
         (
-            "{queues: {q: {}}, windows: [{start: 2h, duration: 1h}]}",
-            "spec.batch.windows: is not carried out in simulations yet; leave it out",
+            "{queues: {q: {}}, windows: [{start: soon, duration: 1h}]}",
+            "spec.batch.windows[0].start: 'soon' is no time such as 2026-12-01T06:00:00Z or 2h, from the beginning",
+        ),
+        (
+            "{queues: {q: {}}, windows: [{start: '2030-01-01T06:00:00', duration: 1h}]}",
+            "spec.batch.windows[0].start: '2030-01-01T06:00:00' does not say in which time zone; write ...",
+        ),
+        ("{queues: {q: {}}, windows: [{schedule: 0 6, duration: 1h}]}", "spec.batch.windows[0].schedule: ..."),
+        (
+            "{queues: {q: {}}, windows: [{schedule: 0 6 * * 1, timeZone: Mars, duration: 1h}]}",
+            "spec.batch.windows[0].timeZone: ...",
+        ),
+        ("{queues: {q: {}}, windows: [{duration: 1h}]}", "spec.batch.windows[0].start: say when: ..."),
+        (
+            "{queues: {q: {}}, windows: [{start: 1h, duration: 1h, mode: harsh}]}",
+            "spec.batch.windows[0].mode: ...",
+        ),
+        (
+            "{queues: {q: {}}, reservations: [{start: soon, duration: 1h, for: {users: [ada]}}]}",
+            "spec.batch.reservations[0].start: 'soon' is no time such as ...",
+        ),
+        (
+            "{queues: {q: {}}, reservations: [{start: 1h, duration: 1h, for: {queues: [p]}}]}",
+            "spec.batch.reservations[0].for.queues: no queue 'p'; there are q",
+        ),
+        (
+            "{queues: {q: {}}, reservations: [{start: 1h, duration: 1h, for: {accounts: [p]}}]}",
+            "spec.batch.reservations[0].for.accounts: no account 'p'",
         ),
         (
             "{queues: {q: {}}, accounts: {a: {parent: a}}}",

@@ -35,10 +35,9 @@ from fairway.batch.reasons import JobStanding, JobState, Reason
 from fairway.batch.restoration import restore
 from fairway.batch.settings import BatchSettings
 from fairway.batch.standings import Standings
-from fairway.batch.upkeep.protection import Protection
+from fairway.batch.upkeep.attempt_rooms import AttemptRooms
 from fairway.batch.upkeep.upkeep import Upkeep
 from fairway.cluster import Event, Verb
-from fairway.cluster.promises import RoomInTime
 from fairway.cycle import Decision, Outcome
 from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.model import Job as JobController
@@ -80,13 +79,13 @@ class Desk:
         self._quotas = Quotas(self)
         self._accounting = Accounting(self)
         self.upkeep = Upkeep(self, self._accounting.accounts)
-        self._protection = Protection(self)
         self._obstructions = Obstructions(self.machine, self.upkeep)
         queues = self.settings.queues
         self._planned = PlannedJobs(cluster, self.machine, queues, self._quotas, self.upkeep.entrances)
         feasibility = Feasibility(cluster, self.machine)
         self._standings = Standings(self.settings, self.book, self._accounting, self._quotas, feasibility)
         self._lodgers = Lodgers(self)
+        self._rooms = AttemptRooms(self, self._lodgers, self._planned, self.upkeep)
         self._preemption = Preemption(self, self._quotas)
         self.ordering = Ordering(self, self._accounting, self._quotas, self.upkeep.closed)
         self._duties = duties_of(self, self._accounting, self.ordering, self.upkeep, self._preemption)
@@ -188,7 +187,7 @@ class Desk:
 
     def plans(self, pod: Pod) -> bool:
         """Is the pod of a queue, or bound by what queues were promised?"""
-        return self.is_queued(pod) or self._protection.is_on
+        return self.is_queued(pod) or self._rooms.bind_all
 
     def is_queued(self, pod: Pod) -> bool:
         """Is the pod of a queue?"""
@@ -196,22 +195,9 @@ class Desk:
 
     def attempting(self, queued: QueuedPod) -> None:
         """A pod or job is tried next: this is its room in time."""
-        promises = self.cluster.promises
         pod = next(iter(queued.members.values())).pod if isinstance(queued, QueuedGroup) else queued.pod
         job = self.book.of(pod.metadata.uid)
-        now = self.world.now()
-        if job is None:
-            is_bound = self._protection.is_on
-            promises.begin(self._protection.room(pod, self.upkeep.lifted(None, math.inf, now)) if is_bound else None)
-            return
-        self.machine.refresh(now)
-        end = self._lodgers.end(job)
-        least = self.machine.calendar.least_free(job.key, end, self.upkeep.lifted(job, end, now))
-        may_enter = least[:, -1] >= (1 if not job.wishes.is_exclusive else 2)
-        if (of_queue := self._planned.rows_of_queue(job.queue)) is not None:
-            may_enter &= of_queue[: len(may_enter)]
-        requested = self.cluster.nodes.requested[: len(least), : least.shape[1] - 1]
-        promises.begin(RoomInTime(least[:, :-1], may_enter, requested.copy()))
+        self.cluster.promises.begin(self._rooms.room(pod, job))
 
     def attempted(self, decision: Decision | GroupDecision) -> None:
         """Whoever was placed takes the place of what was booked; whoever was not goes back."""
@@ -219,8 +205,7 @@ class Desk:
         members = decision.members if isinstance(decision, GroupDecision) else [decision]
         if isinstance(decision, GroupDecision):
             members = [*members, *(each for other in decision.companions for each in other.members)]
-        if self._protection.is_on:
-            self._protection.attempted(members)
+        self._rooms.attempted(members)
         placed: dict[str, list[Decision]] = {}
         for each in members:
             job = self.book.of(each.pod.metadata.uid)
@@ -305,7 +290,7 @@ class Desk:
         if actions := self.upkeep.judge(plans, [plan for plan in plans if plan.key in obstructed], now):
             self.world.carry_out(actions)
         self.scheduler.queue.activate(pod for job in jobs if job.is_released for pod in job.waiting)
-        self.scheduler.queue.activate(self._protection.take_refused())
+        self.scheduler.queue.activate(self._rooms.take_refused())
         self._next_pass = self._time_of_next(waiting, now)
         num_promised = len(self.machine.calendar.promises)
         self.world.passed(PassReport(len(waiting), len(outcome.started), num_promised, process_time() - begun))

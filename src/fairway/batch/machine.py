@@ -58,6 +58,7 @@ class Machine:
         self._capacity = np.empty((0, 0), np.int64)  # (num_rows, num_resources)
         self._names: list[str] = []
         self.num_changes = 0  # of nodes; what is known of classes ends with each
+        self.num_moves = 0  # of those who are there and of what is closed
         self.calendar = self._new_calendar(now)
 
     @property
@@ -177,6 +178,7 @@ class Machine:
                 return
             self.calendar.remove(occupant_key(uid))
         self._occupants[uid] = Occupant(row, amounts, end)
+        self.num_moves += 1
         heapq.heappush(self._ends, (end, uid))
         self.calendar.occupy(occupant_key(uid), np.array([row], np.intp), amounts, self._last_end(row, end))
 
@@ -187,12 +189,14 @@ class Machine:
         if not self.calendar.rename(key, occupant_key(uid), row, amounts, end):
             return False
         self._occupants[uid] = Occupant(row, amounts, end)
+        self.num_moves += 1
         heapq.heappush(self._ends, (end, uid))
         return True
 
     def vacate(self, uid: str) -> None:
         """It is gone."""
         if self._occupants.pop(uid, None) is not None:
+            self.num_moves += 1
             self.calendar.remove(occupant_key(uid))
 
     def occupant(self, uid: str) -> Occupant | None:
@@ -217,6 +221,7 @@ class Machine:
         """Nobody may be on these rows then; `clears`: whoever is there has left by the end."""
         self.open(key)
         self._closings[key] = closing = RowsClosed(rows, start, end)
+        self.num_moves += 1
         self.calendar.close(key, rows, start, end)
         if clears:
             self._clearing[key] = closing
@@ -226,6 +231,7 @@ class Machine:
         """They may again."""
         known = self._closings.pop(key, None)
         if known is not None:
+            self.num_moves += 1
             self.calendar.remove(key)
             if self._clearing.pop(key, None) is not None:
                 self._look_at_occupants(known.rows)

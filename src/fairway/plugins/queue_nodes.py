@@ -60,7 +60,8 @@ class QueueNodes(Plugin):
         kept = [
             number
             for number, taints in enumerate(table.taint_values.values)
-            if taints and find_untolerated_taint(tolerations, (each for each in taints if each.key == TAINT), NO_SCHEDULE)
+            if taints
+            and find_untolerated_taint(tolerations, (each for each in taints if each.key == TAINT), NO_SCHEDULE)
         ]
         mask: NDArray[np.bool_] = ~np.isin(table.taint_sets[nodes.rows], kept)
         return mask

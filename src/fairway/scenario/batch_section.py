@@ -112,8 +112,7 @@ def _time_problems(section: BatchSection, path: str) -> Iterator[Problem]:
         ):
             for name in names:
                 if name not in known:
-                    there = ", ".join(known) or "none"
-                    words = f"no {kind[:-1]} {name!r}; there are {there}" if known else f"no {kind[:-1]} {name!r}"
+                    words = f"no {kind[:-1]} {name!r}" + (f"; there are {', '.join(known)}" if known else "")
                     yield Problem(f"{path}.reservations[{number}].for.{kind}", words)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from fairway.model import Node, Pod
@@ -13,11 +14,7 @@ from tests.batch.room import Room, job
 def outside(name: str = "outside", cpu: int = 4, run: float = 100.0, deadline: int | None = None) -> Pod:
     made: Pod = pod(name, cpu=cpu, annotations={"fairway.dev/duration": str(run)})
     if deadline is not None:
-        import msgspec  # noqa: PLC0415
-
-        return msgspec.structs.replace(
-            made, spec=msgspec.structs.replace(made.spec, active_deadline_seconds=deadline)
-        )
+        return msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, active_deadline_seconds=deadline))
     return made
 
 
@@ -45,9 +42,7 @@ def test_promises_and_pods_of_no_queue(protect: str, deadline: int | None, start
 
 def taints(room: Room) -> dict[str, list[tuple[str, str, str]]]:
     nodes: list[Node] = room.simulation.api.objects("Node")
-    return {
-        node.metadata.name: [(each.key, each.value, each.effect) for each in node.spec.taints] for node in nodes
-    }
+    return {node.metadata.name: [(each.key, each.value, each.effect) for each in node.spec.taints] for node in nodes}
 
 
 def test_the_nodes_of_a_queue_are_tainted_and_its_own_pods_pass() -> None:

@@ -62,8 +62,8 @@ def test_its_nodes_are_those_that_are_free_first_and_stay_the_same() -> None:
     kept = status(room).nodes
     room.until(150.0)
     assert status(room).nodes == kept
-    held = {row for uid in room.desk.machine._occupants for row in [room.desk.machine._occupants[uid].row]}
-    assert not {f"n{row}" for row in held} & set(kept)
+    placed = {each.spec.node_name for each in room.simulation.api.objects("Pod") if each.spec.node_name}
+    assert not placed & set(kept)
 
 
 def test_one_without_room_is_pending_and_says_who_is_in_the_way() -> None:

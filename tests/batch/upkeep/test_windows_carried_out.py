@@ -37,6 +37,12 @@ def statuses(room: Room) -> dict[str, Any]:
     return {status.name: status for status in sim.statuses()}
 
 
+def cordon_by_hand(room: Room, name: str) -> None:
+    node: Any = room.simulation.api.find("Node", "", name)
+    spec = msgspec.structs.replace(node.spec, unschedulable=True)
+    room.simulation.api.update(msgspec.structs.replace(node, spec=spec))
+
+
 def test_no_job_runs_into_it_a_short_one_passes_and_all_is_given_back() -> None:
     jobs = [(0.0, job("long", run=50, limit=200)), (0.0, job("short", run=30, limit=100))]
     room = Room(jobs, windows={"w": window(100, 50)})
@@ -178,9 +184,7 @@ def test_a_window_over_one_rack_leaves_the_other_alone() -> None:
 def test_overlapping_windows_are_a_union_and_a_persons_cordon_stays() -> None:
     windows = {"v": window(100, 50), "w": window(120, 60)}
     room = Room([(0.0, job("a", run=10, limit=101))], cpus=(4, 4), windows=windows)
-    api = room.simulation.api
-    person = api.find("Node", "", "n1")
-    api.update(msgspec.structs.replace(person, spec=msgspec.structs.replace(person.spec, unschedulable=True)))
+    cordon_by_hand(room, "n1")
     seen = []
     for time in (99.0, 110.0, 130.0, 160.0, 180.0):
         room.until(time)
@@ -209,14 +213,12 @@ def test_windows_that_are_odd_are_told(spec: WindowSpec, phases: list[str], reas
 
 
 def test_a_schedule_comes_again_and_two_of_them_are_planned() -> None:
-    spec = WindowSpec(
-        schedule="0 * * * *", duration=Duration(600), nodes=window(0, 1).nodes, drain_lead=Duration(60)
-    )
+    spec = WindowSpec(schedule="0 * * * *", duration=Duration(600), nodes=window(0, 1).nodes, drain_lead=Duration(60))
     limits = QueueLimits(max=Duration(100_000), kill_grace=Duration(0))
     jobs = [(10.0, job("a", run=2999, limit=2999)), (700.0, job("b", run=3001, limit=3001))]
     room = Room(jobs, windows={"w": spec}, queues={"q": {"limits": limits}}, horizon=100_000.0)
     room.until(5.0)
-    closed = [(each.start, each.end) for each in room.desk.upkeep._closings.values()]
+    closed = [(each.start, each.end) for each in room.desk.upkeep.closings.values()]
     assert closed == [(3600.0, 4200.0), (7200.0, 7800.0)]
     room.until(7000.0)
     assert room.starts == {"a": 10.0}, "b never fits between two of them"
@@ -247,9 +249,7 @@ def test_a_node_that_is_down_under_maintenance_comes_back_at_its_end_for_the_pla
 
 def test_a_node_that_is_lost_is_named() -> None:
     room = Room([(0.0, job("a", cpu=4, run=100, limit=100)), (1.0, job("b", cpu=4))], cpus=(4, 4))
-    api = room.simulation.api
-    person = api.find("Node", "", "n1")
-    api.update(msgspec.structs.replace(person, spec=msgspec.structs.replace(person.spec, unschedulable=True)))
+    cordon_by_hand(room, "n1")
     room.until(5.0)
     standing = room.find("b").standing
     assert (standing.reason, standing.detail) == (Reason.NODES_UNAVAILABLE, {"nodes": 1})

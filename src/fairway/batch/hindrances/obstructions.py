@@ -3,15 +3,15 @@
 In: the jobs that still wait after a pass, in their order, and what is closed for which cause. Out: for each that would
 start now without a cause, or that a cause leaves too few nodes for even if nobody were there, its standing:
 `Maintenance`, `Reserved` or `NodesUnavailable`. Asked of the calendar as the pass left it, so that if what is named
-goes away, the job starts in the next one. Called by the desk; where nothing is closed it costs nothing, and on large
-machines it may be half a minute old.
+goes away, the job starts in the next one. Where nothing has happened since, or on large machines not long ago, the
+answer is the one before. Called by the desk; where nothing is closed it costs nothing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from fairway.batch.job import BatchJob
 from fairway.batch.machine import Machine
@@ -23,8 +23,19 @@ from fairway.words import nodes_text, time_text
 __all__ = ["Obstructions"]
 
 MANY: Final = 1 << 16
-"""From so many jobs times nodes on it is asked only every so often, or when something else is closed."""
-PATIENCE: Final = 30.0
+"""From so many jobs times nodes on a machine is large."""
+PATIENCE: Final = 300.0
+"""After so many seconds it is asked again though nothing has happened: what is to come has come closer."""
+LARGE_PATIENCE: Final = 30.0
+"""On large machines it is not asked more often than this, unless something else is closed."""
+
+
+class _Asked(NamedTuple):
+    """When it was last asked, and what there was."""
+
+    time: float = -math.inf
+    causes: Sequence[Cause] = ()
+    state: object = None
 
 
 class Obstructions:
@@ -34,7 +45,7 @@ class Obstructions:
         self._machine = machine
         self._upkeep = upkeep
         self._known: dict[str, JobStanding] = {}
-        self._known_for: tuple[float, list[Cause]] = (-math.inf, [])  # when, and of which causes, that was asked
+        self._asked = _Asked()
 
     def standings(
         self, left: Sequence[BatchJob], now: float, rules: Mapping[str, QueueRule], replan: Replan
@@ -47,10 +58,8 @@ class Obstructions:
         found_causes = self._upkeep.causes(until)
         if not found_causes:
             return {}
-        if len(plans) * self._machine.calendar.timeline.num_rows > MANY:
-            asked, former = self._known_for
-            if now < asked + PATIENCE and found_causes == former:
-                return {plan.key: self._known[plan.key] for plan in plans if plan.key in self._known}
+        if self._is_known(plans, found_causes, now):
+            return {plan.key: self._known[plan.key] for plan in plans if plan.key in self._known}
         causes = {str(number): cause for number, cause in enumerate(found_causes)}
 
         def starts_now(calendar: Calendar) -> set[str]:
@@ -62,15 +71,30 @@ class Obstructions:
         for plan in plans:
             if (number := obstacles.cause(plan)) is not None:
                 found[plan.key] = _standing(causes[number], plan, now)
-        self._known, self._known_for = found, (now, found_causes)
+        self._known = found
         return found
+
+    def _is_known(self, plans: Sequence[WaitingJob], causes: list[Cause], now: float) -> bool:
+        """Was that asked already, and has nothing happened since but time, or not long ago on a large machine?"""
+        machine, former = self._machine, self._asked
+        starts = {key: promise.slot.start for key, promise in machine.calendar.promises.items()}
+        state = (machine.num_moves, frozenset(plan.key for plan in plans), starts)
+        is_recent = now < former.time + PATIENCE and causes == former.causes
+        is_same = is_recent and former.state == state
+        is_large = len(plans) * machine.calendar.timeline.num_rows > MANY
+        if is_same or (is_large and is_recent and now < former.time + LARGE_PATIENCE):
+            return True
+        self._asked = _Asked(now, causes, state)
+        return False
 
 
 def _standing(cause: Cause, plan: WaitingJob, now: float) -> JobStanding:
     if cause.reason is Reason.NODES_UNAVAILABLE:
         number = len(cause.keys)
         are = "is" if number == 1 else "are"
-        words = f"{nodes_text(number)} {are} down or cordoned; it would start now with {'it' if number == 1 else 'them'}"
+        words = (
+            f"{nodes_text(number)} {are} down or cordoned; it would start now with {'it' if number == 1 else 'them'}"
+        )
         return JobStanding(JobState.QUEUED, cause.reason, {"nodes": number}, words)
     kind = "window" if cause.reason is Reason.MAINTENANCE else "reservation"
     what = "maintenance" if cause.reason is Reason.MAINTENANCE else "reservation"

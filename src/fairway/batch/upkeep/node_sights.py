@@ -54,13 +54,14 @@ class NodeSights:
 
     def pods_on(self, names: Iterable[str]) -> list[PodSight]:
         """Who is on these nodes; those that another scheduler's queues look after are that one's affair."""
-        found = []
-        for name in sorted(names):
-            sight = self.by_name.get(name)
-            for placed in () if sight is None else self._desk.cluster.pods.on_row(sight.row):
-                if not placed.pod.is_finished and not self._is_of_others(placed.pod):
-                    found.append(self._sight(placed.pod, name))
-        return found
+        pods = self._desk.cluster.pods
+        rows = [(name, self.by_name[name].row) for name in sorted(names) if name in self.by_name]
+        return [
+            self._sight(placed.pod, name)
+            for name, row in rows
+            for placed in pods.on_row(row)
+            if not placed.pod.is_finished and not self._is_of_others(placed.pod)
+        ]
 
     def _is_of_others(self, pod: Pod) -> bool:
         is_ours = self._desk.scheduler.queue.serves(pod)
@@ -76,6 +77,4 @@ class NodeSights:
 def sight_of(node: Node, row: int) -> NodeSight:
     """What is seen of a node."""
     meta = node.metadata
-    return NodeSight(
-        meta.name, row, meta.labels, node.spec.unschedulable, meta.annotations.get(CORDONED_BY, "")
-    )
+    return NodeSight(meta.name, row, meta.labels, node.spec.unschedulable, meta.annotations.get(CORDONED_BY, ""))

@@ -54,7 +54,7 @@ class Upkeep:
         statuses = StatusBook(desk.world)
         self.windows = WindowKeeping(desk, self._nodes, statuses)
         self.reservations = ReservationKeeping(desk, self._nodes, statuses, accounts)
-        self._closings: dict[str, Closing] = {}  # as the machine has them
+        self.closings: dict[str, Closing] = {}  # by key, as the machine has them: extensions never cross them
         self.awaited = math.inf  # when something opens that somebody with a date waits for
 
     # -- a duty ------------------------------------------------------------------------------------------------------
@@ -80,10 +80,10 @@ class Upkeep:
         actions = taint_actions(settings.queues, self._nodes) if have_nodes_changed else []
         if settings.windows or self.windows.views or self._nodes.marked:
             actions += self.windows.look(now, has_changed)
-        if has_changed and (settings.windows or self._closings):
+        if has_changed and (settings.windows or self.closings):
             self._close(now)
         if settings.reservations:  # which keep out of windows
-            actions += self.reservations.look(now, self._inside(), list(self._closings.values()))
+            actions += self.reservations.look(now, self._inside(), list(self.closings.values()))
             self._close(now)
         return actions
 
@@ -104,7 +104,7 @@ class Upkeep:
             *window_closings(self.windows.views, rows),
             *reservation_closings(self.reservations.views, rows),
         ]
-        former, has_changed = dict(self._closings), False
+        former, has_changed = dict(self.closings), False
         for closing in closings:
             known = former.pop(closing.key, None)
             if known is None or not known.is_same(closing):
@@ -113,7 +113,7 @@ class Upkeep:
                 has_changed = True
         for key in former:
             self._desk.machine.open(key)
-        self._closings = {closing.key: closing for closing in closings}
+        self.closings = {closing.key: closing for closing in closings}
         self._desk.machine.expect(self._returns(rows), now)
         if has_changed or former:
             for job in self._desk.book:
@@ -139,9 +139,11 @@ class Upkeep:
 
     def lifted(self, job: BatchJob | None, end: float, now: float) -> list[str]:
         """The same, as keys, for one that begins now; `job` None: a pod of no queue."""
-        if not self._closings:
+        if not self.closings:
             return []
-        found = self.entrances(job, end) if job is not None else unlimited_entrances(self.windows.views)
+        found = self.entrances(job, end) if job is not None else ()
+        if job is None and end == math.inf:
+            found = tuple(unlimited_entrances(self.windows.views))
         return [entrance.key for entrance in found if now < entrance.until]
 
     def closed(self, job: BatchJob) -> Closed:
@@ -162,7 +164,7 @@ class Upkeep:
         found = []
         down = self._down_by_window()
         for view in self.windows.views:
-            keys = [key for key, each in self._closings.items() if each.name == view.window.name
+            keys = [key for key, each in self.closings.items() if each.name == view.window.name
                     and each.kind == "maintenance" and each.start < until]  # fmt: skip
             if keys:
                 keys += down.get(view.window.name, ())
@@ -170,13 +172,15 @@ class Upkeep:
         if len(found) > 1:  # a union of windows, none of which is alone in the way
             first = min(found, key=lambda cause: cause.start)
             found.append(first._replace(keys=tuple(key for cause in found for key in cause.keys)))
-        for each in self.reservations.views:
-            if each.key in self._closings and each.start < until:
-                found.append(Cause(Reason.RESERVED, each.reservation.name, each.start, each.end, (each.key,)))
+        found += [
+            Cause(Reason.RESERVED, each.reservation.name, each.start, each.end, (each.key,))
+            for each in self.reservations.views
+            if each.key in self.closings and each.start < until
+        ]
         known = {key for keys in down.values() for key in keys}
         unknown = tuple(key for key in self._desk.machine.unusable_keys if key not in known)
         if unknown:
-            found.append(Cause(Reason.NODES_UNAVAILABLE, "", self._desk.machine.calendar.now, math.inf, unknown))
+            found.append(Cause(Reason.NODES_UNAVAILABLE, "", -math.inf, math.inf, unknown))
         return found
 
     def _down_by_window(self) -> dict[str, list[str]]:
@@ -199,6 +203,6 @@ class Upkeep:
         self.awaited = math.inf
         calendar = self._desk.machine.calendar
         if any(calendar.search(plan) is not None for plan in obstructed[:3]):
-            times = [time for each in self._closings.values() for time in (each.start, each.end) if time > now]
+            times = [time for each in self.closings.values() for time in (each.start, each.end) if time > now]
             self.awaited = min(times, default=math.inf)
         return self.windows.tell_waiting(waiting, now)

@@ -210,8 +210,8 @@ class WindowKeeping:
         calendar = self._desk.machine.calendar
         for view in self.views:
             if view.is_told(now) and self._is_news(view):
-                bare = calendar.without([*window_keys(view), *calendar.promises])
-                before, after = dates(bare, plans), dates(calendar, plans)
+                bare = calendar.without(list(calendar.promises))  # what was promised knows of the window already
+                before, after = dates(bare.without(window_keys(view)), plans), dates(bare, plans)
                 affected = [each for each in affected_jobs(view, (), before, after) if each.was is not None]
                 actions += self._tell(view, affected, view.occurrences[0].start)
         return actions
@@ -219,7 +219,7 @@ class WindowKeeping:
 
 def _clears_now(view: WindowView) -> bool:
     mode = view.window.spec.mode
-    return view.phase is Phase.ACTIVE and mode != "avoid" or (view.phase is Phase.DRAINING and mode == "drain")
+    return (view.phase is Phase.ACTIVE and mode != "avoid") or (view.phase is Phase.DRAINING and mode == "drain")
 
 
 def _window_words(view: WindowView) -> str:

@@ -1,9 +1,10 @@
 """The plan at a moment of a run: what is free when, who is promised what, who waits in which order.
 
 In: an open run, a time, and manifests of a job that nobody has submitted, if any. Out: a `PastPlan`, made of what the
-run keeps: the cluster as it was, jobs with the ends of their limits, the order that was told, windows, reservations; and the same
-disciplines and forecasts that the desk goes by. Promises are made again from the order, so dates of others may differ a
-little from those that they were told. Nothing of the run changes. Called by `start_answer` and `queue_table`.
+run keeps: the cluster as it was, jobs with the ends of their limits, the order that was told, windows, reservations;
+and the same disciplines and forecasts that the desk goes by. Promises are made again from the order, so dates of others
+may differ a little from those that they were told. Nothing of the run changes. Called by `start_answer` and
+`queue_table`.
 """
 
 from __future__ import annotations

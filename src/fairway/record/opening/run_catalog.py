@@ -24,9 +24,18 @@ __all__ = ["LATER_TABLES", "amount_columns", "check_objects", "check_tables", "t
 
 LATER_TABLES: Final = frozenset(
     (
-        "data", "data_reads", "gaps", "holds", "job_decisions", "jobs", "job_states", "estimates", "plans", "closings",
+        "data",
+        "data_reads",
+        "gaps",
+        "holds",
+        "job_decisions",
+        "jobs",
+        "job_states",
+        "estimates",
+        "plans",
+        "closings",
         "charges",
-    )  # fmt: skip
+    )
 )
 """Tables that runs of older versions do not have."""
 LATER_COLUMNS: Final = {

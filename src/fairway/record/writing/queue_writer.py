@@ -1,7 +1,8 @@
 """What queues make of jobs, as rows: where each stands, the dates it is given, plans, and the lines of the books.
 
 In: the calls of `Recorder` that tell of queues. Out: rows of `job_states`, `estimates`, `plans`, `closings` and
-`charges`, and what `jobs` has of queues. A job that is one pod has a row there only because a queue has it. `RunWriter` is one of these.
+`charges`, and what `jobs` has of queues. A job that is one pod has a row there only because a queue has it. `RunWriter`
+is one of these.
 """
 
 from __future__ import annotations
