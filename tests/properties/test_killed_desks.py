@@ -12,13 +12,14 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairway.batch.accounts import book_differences, record_book
+from fairway.batch.accounts import AccountBook, book_differences, record_book
 from fairway.batch.dates import DateBook
 from fairway.batch.reasons import JobState
 from fairway.batch.settings import BatchSettings
@@ -36,6 +37,7 @@ from tests.sim.mortal import Mortal
 
 PLAIN = WeightSpec(age=0, size=0, fair_share=0, queue=0, class_=0)
 END = 3000.0
+ACCOUNTS = ("physics", "bio")
 
 
 class Wanted(NamedTuple):
@@ -152,7 +154,7 @@ class Witness:
         spans = [self.ran[uid] for uid in self.ran if self.owner[uid] == owner]
         times = sorted({time for span in spans for time in span if time < math.inf})
         total = 0.0
-        for begin, end in zip(times, times[1:], strict=False):
+        for begin, end in pairwise(times):
             total += (end - begin) if sum(a <= begin and b >= end for a, b in spans) >= least else 0.0
         return total
 
@@ -166,14 +168,18 @@ def batch_settings(discipline: str = "easy") -> BatchSettings:
 
 
 def lived(
-    wanted: list[Wanted], fuses: list[int], faults: tuple[Fault, ...] = (), discipline: str = "easy", dates: bool = False
+    wanted: list[Wanted],
+    fuses: list[int],
+    faults: tuple[Fault, ...] = (),
+    discipline: str = "easy",
+    dates: bool = False,
 ) -> tuple[Mortal, Witness]:
     """A whole simulation, and what was seen of it."""
     time, arrivals = 0.0, []
     for number, want in enumerate(wanted):
         time += want.gap
-        for thing in FEATURES[want.feature](f"j{number}", want):
-            arrivals.append(Arrival(time, patient(thing) if isinstance(thing, Pod) and faults else thing))
+        things = FEATURES[want.feature](f"j{number}", want)
+        arrivals += [Arrival(time, patient(each) if isinstance(each, Pod) and faults else each) for each in things]
     nodes = [node(f"n{number}", cpu=4) for number in range(2)]
     latency = KubeletSettings(start_latency=1.0, termination_latency=1.0)
     plan = Plan(nodes, (), arrivals, [], faults=faults, kubelet=latency)
@@ -196,7 +202,7 @@ def endings(mortal: Mortal) -> dict[str, list[Any]]:
 def charges(mortal: Mortal) -> dict[str, int]:
     """By job: what its lines say."""
     found: dict[str, int] = {}
-    for line in mortal.store._lines.values():
+    for line in (each for account in ACCOUNTS for each in mortal.store.lines_of(account)):
         name = _name(line.job.key)
         found[name] = found.get(name, 0) + line.charge
     return found
@@ -206,12 +212,18 @@ def _name(key: str) -> str:
     return key.partition("/")[2].partition("-")[0]
 
 
+def settled_book(mortal: Mortal, account: str) -> AccountBook:
+    found = mortal.store.account(account)
+    assert found is not None
+    return found[0]
+
+
 def assert_sound(mortal: Mortal, witness: Witness) -> None:
     """What is true however often it died."""
     assert all(count <= 1 for count in witness.asked_to_go.values()), "evicted twice"
     assert all(count <= 1 for count in witness.bound.values())
-    for account in ("physics", "bio"):
-        book = mortal.store._accounts[account].value
+    for account in ACCOUNTS:
+        book = settled_book(mortal, account)
         records = [
             record_book(each)
             for each in mortal.store.records()
@@ -224,7 +236,8 @@ def assert_sound(mortal: Mortal, witness: Witness) -> None:
         assert record.standing.state is JobState.FINISHED, record
         assert record.ledger.is_settled, record
         spans = [(each.start, each.end) for each in record.ledger.intervals]
-        assert all(a <= b < math.inf for a, b in spans) and spans == sorted(spans)
+        assert all(a <= b < math.inf for a, b in spans)
+        assert spans == sorted(spans)
 
 
 def assert_time_as_seen(mortal: Mortal, witness: Witness, wanted: list[Wanted]) -> None:
@@ -289,10 +302,9 @@ def test_a_lost_node_is_waited_for_no_longer_because_somebody_died(
     """Its jobs are counted lost so many seconds after it, whoever looks; nobody is evicted twice, all is settled."""
     faults = (Fault(at, "n0", "lose"), Fault(at + (200.0 if is_back else 400.0), "n0", "return"))
     mortal, witness = lived(wanted, fuses, faults)
-    for account in ("physics", "bio"):
-        assert mortal.store._accounts[account].value.settled == sum(
-            line.charge for line in mortal.store.lines_of(account)
-        )
+    for account in ACCOUNTS:
+        lines = mortal.store.lines_of(account)
+        assert settled_book(mortal, account).settled == sum(line.charge for line in lines)
     assert all(count <= 1 for count in witness.asked_to_go.values())
     assert {record.standing.state for record in mortal.store.records()} == {JobState.FINISHED}
     assert all(record.ledger.is_settled for record in mortal.store.records())

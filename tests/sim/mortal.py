@@ -9,6 +9,7 @@ as they are in a cluster, where somebody collects them later.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,6 +25,7 @@ from fairway.sim.sim_scheduler import SchedulerSettings, SimScheduler
 from fairway.sim.simulation import Plan, Simulation
 from fairway.sim.takeover import take_over
 
+NAME = "default-scheduler"
 API_WRITES = ("create", "update", "remove", "delete", "bind")
 STORE_WRITES = ("put", "write_record", "write_account", "append")
 
@@ -54,10 +56,8 @@ class Life:
         def act(*given: Any) -> None:
             if self.is_over:
                 return
-            try:
+            with contextlib.suppress(DeadError):
                 action(*given)
-            except DeadError:
-                pass
             if self.is_over:
                 self._mortal.bury(self)
 
@@ -96,6 +96,7 @@ class _Timeline(_Through):
 class _Api(_Through):
     def __init__(self, thing: Any, life: Life) -> None:
         super().__init__(thing, life, API_WRITES)
+        self.job_stores = {name: _Through(each, life, STORE_WRITES) for name, each in thing.job_stores.items()}
         self.timeline = _Timeline(thing.timeline, life, ())
 
     def watch(self, callback: Any, lag: float = 0.0) -> None:
@@ -132,7 +133,7 @@ class Mortal:
         self.simulation.lifecycle.tells_times = True
         self._left_over: list[Pod] = []  # ended and removed since the last death
         self.simulation.api.watch(self._collect)
-        self.store = JobStore(batch.accounts)
+        self.store = self.simulation.api.job_stores[NAME] = JobStore(batch.accounts)
         self._begin_life()
 
     @property
@@ -140,28 +141,27 @@ class Mortal:
         return self.simulation.schedulers[0]
 
     def _collect(self, event: Event) -> None:
-        if self._is_burying and event.verb is Verb.DELETED and isinstance(event.object, Pod):
-            if event.object.is_finished:
-                self._left_over.append(event.object)
+        gone = event.object if event.verb is Verb.DELETED else None
+        if self._is_burying and isinstance(gone, Pod) and gone.is_finished:
+            self._left_over.append(gone)
 
     def _begin_life(self) -> None:
         self._is_burying = False
         left_over, self._left_over = self._left_over, []
         life = Life(self, next(self._fuses, math.inf))
         api: Any = _Api(self.simulation.api, life)
-        store: Any = _Through(self.store, life, STORE_WRITES)
         configuration = default_configuration(REGISTRY)
 
         def live() -> None:
             newcomer = SimScheduler(
-                "default-scheduler", configuration, api, self._settings, self.recorder, RecordOptions(), self._batch,
-                store,
-            )  # fmt: skip
+                NAME, configuration, api, self._settings, self.recorder, RecordOptions(), self._batch
+            )
             self.simulation.schedulers[:] = [newcomer]
             things = [*self.simulation.api.everything(), *left_over]
             take_over(things, newcomer)
+            assert newcomer.queues is not None
             for pod in left_over:
-                newcomer._observe(Event(Verb.DELETED, pod))
+                newcomer.queues.observe(Event(Verb.DELETED, pod))
 
         life.guarded(live)()
 

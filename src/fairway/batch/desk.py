@@ -32,7 +32,7 @@ from fairway.batch.planned_jobs import PlannedJobs
 from fairway.batch.preemption import Preemption
 from fairway.batch.quotas.quotas import Quotas
 from fairway.batch.reasons import JobStanding, JobState, Reason
-from fairway.batch.restoration import restore
+from fairway.batch.restoration import restore, resume
 from fairway.batch.settings import BatchSettings
 from fairway.batch.standings import Standings
 from fairway.batch.upkeep.attempt_rooms import AttemptRooms
@@ -93,13 +93,8 @@ class Desk:
         cluster.promises.planner = self
 
     def resume(self) -> None:
-        """All that is there was heard of: whoever was let go and has no node waits again, as its room is unknown."""
-        for job in [each for each in self.book if each.is_released and each.started is None]:
-            if job.goes_on or job.is_ending:
-                self._starting[job.key] = job
-            else:
-                job.is_released, job.ledger.released = False, None
-                self.stand(job, JobStanding(JobState.QUEUED))
+        """All that is there was heard of: go on with whoever was let go."""
+        self._starting = resume(self)
         self.ordering.resume()
         self.is_due = self._has_news = True
 
@@ -141,8 +136,7 @@ class Desk:
             self.is_due |= bool(self.book.decided)
         for duty in self._duties:
             duty.observe(event, job)
-        if job is not None:
-            self.forecasts.observe(job)
+        self.forecasts.observe(job)
 
     def _observe_pod(self, pod: Pod, gone: bool) -> BatchJob | None:
         """A pod that may be of a queue came, changed or went; returns its job."""
@@ -273,7 +267,7 @@ class Desk:
             if job.eligible_since is None:
                 job.eligible_since = now
         self._accounting.rank(able, now)
-        jobs = self.order.sort(able, now, self._size(), self._accounting.factor)
+        jobs = self.order.sort(able, now, self.machine.size, self._accounting.factor)
         self._preemption.give_way(jobs)
         outcome = self._plan(jobs, now)
         left = self._standings.unhindered(jobs)
@@ -358,10 +352,6 @@ class Desk:
             for uid in job.members:
                 if uid not in assumed:
                     self.machine.vacate(uid)
-
-    def _size(self) -> tuple[int, int]:
-        nodes = self.cluster.nodes
-        return nodes.num_alive, int(nodes.allocatable[: nodes.num_rows, 0].sum())
 
     def _time_of_next(self, waiting: Sequence[BatchJob], now: float) -> float | None:
         """When somebody's time comes: a promise, a beginning, somebody who overstays; or the next look at all."""

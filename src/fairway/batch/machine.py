@@ -67,6 +67,12 @@ class Machine:
         return self._cluster.nodes.num_alive - len(self._unusable)
 
     @property
+    def size(self) -> tuple[int, int]:
+        """Nodes that are there, and CPUs of all of them in thousandths."""
+        nodes = self._cluster.nodes
+        return nodes.num_alive, int(nodes.allocatable[: nodes.num_rows, 0].sum())
+
+    @property
     def unusable_rows(self) -> NDArray[np.intp]:
         """Rows of nodes that are there and may not be used: down, not ready, cordoned."""
         return np.array(sorted(self._unusable), np.intp)

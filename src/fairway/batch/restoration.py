@@ -13,13 +13,14 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from fairway.batch.duties.duty import DutyDesk
 from fairway.batch.job import BatchJob, JobLedger, JobRecord
 from fairway.batch.job_book import EndedJob, JobBook
-from fairway.batch.reasons import JobOutcome, JobState
+from fairway.batch.reasons import JobOutcome, JobStanding, JobState
 from fairway.cluster import Event, Verb
 from fairway.model import Node, ObjectMeta, Pod
 
-__all__ = ["missed", "restore"]
+__all__ = ["missed", "restore", "resume"]
 
 
 def restore(book: JobBook, records: Iterable[JobRecord]) -> None:
@@ -48,6 +49,18 @@ def missed(book: JobBook, pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterato
     for pod in members:
         if pod.metadata.uid not in there:
             yield Event(Verb.DELETED, pod)
+
+
+def resume(desk: DutyDesk) -> dict[str, BatchJob]:
+    """Whoever was let go and has no node yet waits again, as its room is not known; returns the others, by key."""
+    starting = {}
+    for job in [each for each in desk.book if each.is_released and each.started is None]:
+        if job.goes_on or job.is_ending:
+            starting[job.key] = job
+        else:
+            job.is_released, job.ledger.released = False, None
+            desk.stand(job, JobStanding(JobState.QUEUED))
+    return starting
 
 
 def _job(record: JobRecord) -> BatchJob:

@@ -55,6 +55,8 @@ def summary_lines(status: Status, when: str) -> list[str]:
             for one in status.waiting
         ]
         lines += ["", *_indented(rows, WAITING_COLUMNS)]
+    if status.jobs:
+        lines += ["", f"  jobs in queues: {status.jobs}"]
     return lines
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairway.explain.jobs.waiting_jobs import waiting_jobs
+from fairway.explain.queues.date_record import date_record, jobs_line
+from fairway.explain.queues.queue_jobs import QueueJob, queue_jobs
 from fairway.model import Node
 from fairway.record import Run
 from fairway.record.snapshot import nodes_at
@@ -77,6 +79,7 @@ class Status:
     resources: tuple[ResourceLoad, ...]
     waiting: tuple[WaitingPods, ...]
     num_running: int  # pods that hold something
+    jobs: str = ""  # how many jobs run and wait in queues, and how dates held; "": there are no queues
 
     @property
     def num_waiting(self) -> int:
@@ -106,7 +109,9 @@ def read_status(run: Run, at: float) -> Status:
         for row in run.node_load(at)
     )
     num_running = sum(one.used["pods"] for one in nodes)
-    return Status(at, nodes, load_sums(nodes, ("pods", *run.resources)), _waiting(run, at), num_running)
+    jobs = queue_jobs(run, at) if run.knows_queues else []
+    line = jobs_line(jobs, date_record(run, at, jobs).summary()) if jobs else ""
+    return Status(at, nodes, load_sums(nodes, ("pods", *run.resources)), _waiting(run, at, jobs), num_running, line)
 
 
 def load_sums(nodes: Iterable[NodeLoad], resources: Sequence[str]) -> tuple[ResourceLoad, ...]:
@@ -125,14 +130,17 @@ def load_sums(nodes: Iterable[NodeLoad], resources: Sequence[str]) -> tuple[Reso
     return tuple(one for one in sums if one.allocatable or one.used)
 
 
-def _waiting(run: Run, at: float) -> tuple[WaitingPods, ...]:
+def _waiting(run: Run, at: float, queued: Sequence[QueueJob]) -> tuple[WaitingPods, ...]:
     """Each waiting pod once; the reason that most of them have first."""
+    number, join = "NULL", ""
+    if run.knows_queues:
+        number, join = "coalesce(p.job_id, j.job_id)", " LEFT JOIN jobs j ON j.pod_id = p.pod_id"
     rows = run.sql(
-        """
+        f"""
         WITH waiting AS (
-            SELECT pod_id, pod, created_seconds FROM pods
-            WHERE created_seconds <= $1 AND (bound_seconds IS NULL OR $1 < bound_seconds)
-              AND (ended_seconds IS NULL OR $1 < ended_seconds)
+            SELECT p.pod_id, p.pod, p.created_seconds, {number} AS job_id FROM pods p{join}
+            WHERE p.created_seconds <= $1 AND (p.bound_seconds IS NULL OR $1 < p.bound_seconds)
+              AND (p.ended_seconds IS NULL OR $1 < p.ended_seconds)
         ), latest AS (
             SELECT pod_id, max(decision_id) AS decision_id FROM decisions JOIN waiting USING (pod_id)
             WHERE time_seconds <= $1 GROUP BY pod_id
@@ -143,7 +151,7 @@ def _waiting(run: Run, at: float) -> tuple[WaitingPods, ...]:
                 FROM filter_counts JOIN latest USING (decision_id) GROUP BY ALL
             ) GROUP BY decision_id
         )
-        SELECT w.pod_id, w.pod, w.created_seconds, d.outcome, d.nominated_node, d.message, r.reason
+        SELECT w.pod_id, w.pod, w.created_seconds, w.job_id, d.outcome, d.nominated_node, d.message, r.reason
         FROM waiting w LEFT JOIN latest USING (pod_id) LEFT JOIN decisions d USING (decision_id)
         LEFT JOIN refused r USING (decision_id) ORDER BY w.created_seconds, w.pod_id
         """,
@@ -152,7 +160,12 @@ def _waiting(run: Run, at: float) -> tuple[WaitingPods, ...]:
     jobs = waiting_jobs(run, at)
     alike: dict[tuple[str, str], list[dict[str, Any]]] = {}  # pods by their job, or by the reason they wait for
     reasons: dict[str, str] = {}  # by job: that of the member that came first, where it has none of its own
+    standing = {job.number: job for job in queued if not job.runs}
     for row in rows:
+        if (known := standing.get(row["job_id"])) is not None:
+            words = known.reason or known.state.value
+            alike.setdefault(("", f"queue {known.queue}: {words}"), []).append(row)
+            continue
         job, words = jobs.get(row["pod_id"], ("", ""))
         reason = f"job {job}: {reasons.setdefault(job, words or _reason(row))}" if job else _reason(row)
         alike.setdefault((job, reason), []).append(row)

@@ -1,8 +1,9 @@
 """What pods keep from others: their requests, and on nodes that they have exclusively all there is.
 
 In: a `Run` and its `LoadHistory`. Out: the share of each resource that was allocated so, for `Metrics`; none for runs
-whose schedulers know no exclusive nodes, or in which nobody had one, unless there are queues. A pod that has its node to itself is charged with
-all of it but what pods of DaemonSets there request, which are charged with that: together, the whole node.
+whose schedulers know no exclusive nodes, or in which nobody had one, unless there are queues. A pod that has its node
+to itself is charged with all of it but what pods of DaemonSets there request, which are charged with that: together,
+the whole node.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class NodeSpans:
 
 
 def allocated_shares(run: Run, history: LoadHistory, *, is_always: bool = False) -> dict[str, float]:
-    """By resource: amounts allocated times seconds by what ready nodes had; `is_always`: though nobody had one alone."""
+    """By resource: amounts allocated times seconds by what ready nodes had; `is_always`: though nobody was alone."""
     exclusive = _exclusive_pods(run)
     if not exclusive and not is_always:
         return {}

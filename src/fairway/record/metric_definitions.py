@@ -60,11 +60,19 @@ QUEUE_METRICS: Final = (
     *_distribution("wait_big", "s", "lower", BIG_WAIT),
     Definition("estimate_error_p50", "s", "lower", f"median {ESTIMATE}"),
     Definition("estimate_error_p95", "s", "lower", f"95th percentile {ESTIMATE}"),
-    Definition("safe_held", "share", "higher", "jobs that had to wait and started by the first safe date they were told"),
-    Definition("promises_kept", "share", "higher", "jobs that were promised a date and started by it, or a minute later"),
+    Definition(
+        "safe_held", "share", "higher", "jobs that had to wait and started by the first safe date they were told"
+    ),
+    Definition(
+        "promises_kept", "share", "higher", "jobs that were promised a date and started by it, or a minute later"
+    ),
     Definition("backfilled", "jobs", "", "started while another one was first of their queue, and went on waiting"),
-    Definition("preempted_node_hours", "h", "lower", "nodes times hours that jobs of queues had run and lost to others"),
-    Definition("refunded", "units", "lower", "charged and given back: runs that were lost through no fault of the user"),
+    Definition(
+        "preempted_node_hours", "h", "lower", "nodes times hours that jobs of queues had run and lost to others"
+    ),
+    Definition(
+        "refunded", "units", "lower", "charged and given back: runs that were lost through no fault of the user"
+    ),
     Definition("limit_late_max", "s", "lower", "the latest that a job was told to end after its limit and overTime"),
     Definition(
         "fairness_error",
@@ -96,7 +104,8 @@ DEFINITIONS: Final = (
         "utilisation_allocated_{}",
         "share",
         "",
-        "as utilisation, but nodes that somebody has exclusively count as a whole; only where somebody has, or there are queues",
+        "as utilisation, but nodes that somebody has exclusively count as a whole; only where somebody has, or there "
+        "are queues",
     ),
     Definition("imbalance_{}_spread", "share", "lower", "largest minus smallest utilisation of a node, over time"),
     Definition("imbalance_{}_std", "share", "lower", "standard deviation of the nodes' utilisations, over time"),

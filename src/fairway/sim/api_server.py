@@ -19,6 +19,7 @@ from fairway.cluster import Event, Verb
 from fairway.model import Pod, PodCondition, kind_title
 from fairway.model.disruption import with_condition
 from fairway.model.meta import EPOCH
+from fairway.sim.job_store import JobStore
 from fairway.sim.timeline import Timeline
 
 Watcher = Callable[[Event], None]
@@ -44,6 +45,7 @@ class ApiServer:
         self.timeline = timeline
         self._objects: defaultdict[str, dict[tuple[str, str], Any]] = defaultdict(dict)
         self._pods: dict[str, Pod] = {}
+        self.job_stores: dict[str, JobStore] = {}  # by scheduler: what its desk wrote down
         self._watchers: list[Watcher] = []
         self._outbox: deque[Event] = deque()
         self._version = 0

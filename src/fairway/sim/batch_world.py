@@ -51,12 +51,8 @@ class SimDesk:
         api: ApiServer,
         recorder: Recorder,
         wake: Callable[[], None],
-        store: JobStore | None = None,
     ) -> None:
-        """`scheduler` is its name; `wake` is called when pods may be ready.
-
-        `store`: what was written down before; None: nothing was.
-        """
+        """`scheduler` is its name; `wake` is called when pods may be ready."""
         self._scheduler = scheduler
         self._api = api
         self._recorder = recorder
@@ -64,7 +60,9 @@ class SimDesk:
         self.keeps_dates = recorder.keeps_estimates
         self._accounts = AccountTree(settings.accounts)
         self._wake = wake
-        self.books = JobStore(settings.accounts, recorder.charged) if store is None else store
+        if scheduler not in api.job_stores:
+            api.job_stores[scheduler] = JobStore(settings.accounts, recorder.charged)
+        self.books = api.job_stores[scheduler]  # whoever comes after finds all of it here
         self._each = settings.ties == "each"
         self._at_rest: Handle | None = None  # the pass at the end of this instant
         self._timer: tuple[float, Handle] | None = None  # the pass that the desk asked for

@@ -35,7 +35,6 @@ from fairway.sim.batch_world import SimDesk, planned
 from fairway.sim.blocked_jobs import blocked_watch_of
 from fairway.sim.deadlocks import watch_of
 from fairway.sim.deleted_gangs import DeletedGangs, pfnet_plugins
-from fairway.sim.job_store import JobStore
 from fairway.sim.pre_bind import PodPreparations
 from fairway.sim.taint_sweep import TaintSweep, wants_guard
 from fairway.sim.writing import carry_out
@@ -63,9 +62,8 @@ class SimScheduler:
         recorder: Recorder,
         options: RecordOptions,
         batch: BatchSettings | None = None,
-        store: JobStore | None = None,
     ) -> None:
-        """`batch`: the queues that its pods wait in; None: it has none. `store`: what was written of their jobs."""
+        """`batch`: the queues that its pods wait in; None: it has none."""
         self.name = name
         self._api = api
         self._settings = settings
@@ -86,7 +84,7 @@ class SimScheduler:
         self._asked_at: float | None = None  # on the clock: when this attempt had come to a binding
         self._times = PluginTimes() if options.plugin_times else None
         self._times_between = PluginTimes()
-        self.queues = None if batch is None else SimDesk(name, batch, api, recorder, self._wake, store)
+        self.queues = None if batch is None else SimDesk(name, batch, api, recorder, self._wake)
         self.scheduler = Scheduler(
             configuration if batch is None else planned(configuration, batch),
             self,

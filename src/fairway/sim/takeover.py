@@ -1,8 +1,8 @@
 """A scheduler that comes to a cluster in which others were before: it reads all that is there, then goes on.
 
-In: all objects of an API server (`ApiServer.everything`), a `SimScheduler` that has heard of none of them, made with the `JobStore` of whoever
-was there before. Out: the scheduler as if it had been there all the time: nodes and controllers first, then pods, then
-what jobs had and is gone. Called by whoever lets a scheduler of a simulation die and come again.
+In: all objects of an API server (`ApiServer.everything`), and a `SimScheduler` that has heard of none of them; what was
+written of jobs it finds there as well. Out: the scheduler as if it had been there all the time: nodes and controllers
+first, then pods, then what jobs had and is gone. Called by whoever lets a scheduler of a simulation die and come again.
 """
 
 from __future__ import annotations

@@ -50,9 +50,9 @@ class Forecasts:
         self._num_node_changes = -1
         self._next_date = math.inf  # the first date that somebody was told then
 
-    def observe(self, job: BatchJob) -> None:
-        """Something became of a job: what it was told is judged when it starts, what it used is learnt from."""
-        if self._is_wanted:
+    def observe(self, job: BatchJob | None) -> None:
+        """Something happened, to a job if it is given: its dates are judged when it starts, and its run is learnt from."""
+        if self._is_wanted and job is not None:
             self._is_stale = True
             self.book.observe(job)
 

@@ -43,7 +43,6 @@ class LostNodes:
         self.by_name[name] = lost
         return lost != known
 
-
     def _since(self, node: Node, now: float) -> float:
         """Since when it does not answer, as the node says; whoever looks later sees the same."""
         moments = (each.last_transition_time for each in node.status.conditions if each.type == "Ready")

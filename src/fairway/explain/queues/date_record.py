@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fairway.batch.reasons import JobState
 from fairway.explain.queues.queue_jobs import QueueJob, three_dates
 from fairway.plan import RunHistory
 from fairway.plan.calibration import EstimateBook, EstimateSummary
 from fairway.plan.start_estimate import Basis, StartEstimate, Way
 from fairway.record import Run
-from fairway.words import length_text
+from fairway.words import count_text, length_text
 
-__all__ = ["date_record", "held_words", "run_history"]
+__all__ = ["date_record", "held_words", "jobs_line", "run_history"]
 
 
 def date_record(run: Run, at: float, jobs: Sequence[QueueJob]) -> EstimateBook:
@@ -26,7 +27,9 @@ def date_record(run: Run, at: float, jobs: Sequence[QueueJob]) -> EstimateBook:
     for row in run.estimates.where("as_of_seconds <= ?", at):
         given.setdefault(row["job_id"], []).append(_estimate(row))
     for start, job in sorted(_starts(jobs), key=lambda item: (item[0], item[1].number)):
-        for estimate in given.pop(job.number, ()):
+        told = given.get(job.number, [])
+        given[job.number] = [estimate for estimate in told if estimate.as_of > start]  # for when it comes again
+        for estimate in told:
             if estimate.as_of <= start:
                 book.give(job.job, estimate)
         book.started(job.job, job.queue, start)
@@ -54,9 +57,20 @@ def held_words(summary: EstimateSummary) -> str:
     return f"dates: {likely}, safe held {summary.safe_held:.0%} of the last {summary.num_jobs}"
 
 
+def jobs_line(jobs: Sequence[QueueJob], summary: EstimateSummary) -> str:
+    """How many jobs run and wait, and how dates held."""
+    states = [job.state for job in jobs]
+    refused = states.count(JobState.REFUSED)
+    waiting = states.count(JobState.QUEUED) + refused
+    parts = [f"running {count_text(sum(job.runs for job in jobs))}", f"queued {count_text(waiting)}"]
+    parts[1] += f" ({count_text(refused)} refused)" if refused else ""
+    return " · ".join([*parts, *filter(None, [held_words(summary)])])
+
+
 def _starts(jobs: Sequence[QueueJob]) -> Iterator[tuple[float, QueueJob]]:
+    """Every time that a job began to run: one that comes again is told anew, and judged again."""
     for job in jobs:
-        if (start := job.story.first_start) is not None:
+        for start, _ in job.story.runs:
             yield start, job
 
 

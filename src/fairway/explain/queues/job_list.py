@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from fairway.batch.reasons import JobState
 from fairway.batch.settings import BatchSettings
-from fairway.explain.queues.date_record import date_record, held_words
+from fairway.explain.queues.date_record import date_record, jobs_line
 from fairway.explain.queues.queue_jobs import QueueJob, ToldDates, queue_jobs
 from fairway.explain.queues.run_queues import check_name, run_settings
 from fairway.plan import Way
@@ -104,13 +104,7 @@ class JobList:
     @property
     def line(self) -> str:
         """How many there are in all queues, and how dates held."""
-        states = [job.state for job in self.everybody]
-        refused = states.count(JobState.REFUSED)
-        waiting = states.count(JobState.QUEUED) + refused
-        running = sum(job.runs for job in self.everybody)
-        parts = [f"running {count_text(running)}", f"queued {count_text(waiting)}"]
-        parts[1] += f" ({count_text(refused)} refused)" if refused else ""
-        return " · ".join([*parts, *filter(None, [held_words(self.summary)])])
+        return jobs_line(self.everybody, self.summary)
 
     def _row(self, job: QueueJob) -> dict[str, Any]:
         dates = job.dates
@@ -158,7 +152,7 @@ def start_words(job: QueueJob, settings: BatchSettings) -> str | None:
     """When it starts, or did."""
     if job.waits and job.dates is not None:
         spec = settings.queues.get(job.queue)
-        return date_words(job.dates, is_interactive=spec is not None and spec.is_interactive, horizon=settings.horizon)
+        return date_words(job.dates, settings, is_interactive=spec is not None and spec.is_interactive)
     began = job.story.began
     if began is None:
         return None
@@ -167,13 +161,15 @@ def start_words(job: QueueJob, settings: BatchSettings) -> str | None:
     return clock_text(began)
 
 
-def date_words(dates: ToldDates, *, is_interactive: bool, horizon: float) -> str:
+def date_words(dates: ToldDates, settings: BatchSettings, *, is_interactive: bool) -> str:
     """The dates in a few words."""
     rough = " ~" if dates.is_rough else ""
     if is_interactive and dates.is_promised and dates.by_limits < math.inf:
         return f"by {clock_text(dates.by_limits)} (promised){rough}"
     if dates.likely == math.inf:
-        return f"after {count_text(MAX_JOBS)} others" if dates.way == Way.NONE else f"later than {length_text(horizon)}"
+        if dates.way == Way.NONE:
+            return f"after {count_text(settings.max_jobs)} others"
+        return f"later than {length_text(settings.horizon)}"
     safe = "" if dates.safe == math.inf else f" · safe {clock_text(dates.safe)}"
     return f"{clock_text(dates.likely)}{safe}{rough}"
 

@@ -83,7 +83,7 @@ class JobSheet:
     def _dates(self, dates: ToldDates) -> str:
         spec = self.settings.queues.get(self.job.queue)
         is_interactive = spec is not None and spec.is_interactive
-        likely = date_words(dates, is_interactive=is_interactive, horizon=self.settings.horizon)
+        likely = date_words(dates, self.settings, is_interactive=is_interactive)
         likely = f"likely {likely}" if likely[0].isdigit() else likely
         bound = ""
         if dates.by_limits < math.inf and not likely.startswith("by "):

@@ -96,9 +96,7 @@ class QueueTable:
             "light": queue.light or None,
         }
         if head is not None and head.dates is not None:
-            row["headStarts"] = date_words(
-                head.dates, is_interactive=queue.spec.is_interactive, horizon=self.settings.horizon
-            )
+            row["headStarts"] = date_words(head.dates, self.settings, is_interactive=queue.spec.is_interactive)
         for resource in self.resources:
             row[resource] = _of_quota(queue, resource)
         return row

@@ -186,7 +186,8 @@ def _judged(run: Run) -> dict[int, _Judged]:
     """By job that was told dates before its first run, as `fairway.plan.calibration` judges them."""
     rows = run.sql(
         """
-        WITH starts AS (SELECT job_id, min(time_seconds) AS start FROM job_states WHERE state = 'Running' GROUP BY job_id)
+        WITH starts AS (SELECT job_id, min(time_seconds) AS start FROM job_states WHERE state = 'Running'
+                        GROUP BY job_id)
         SELECT e.job_id, s.start, arg_min(e.as_of_seconds, e.as_of_seconds) AS as_of,
                first(e.likely_seconds ORDER BY e.as_of_seconds) AS likely,
                first(e.safe_seconds ORDER BY e.as_of_seconds) AS safe,
@@ -222,8 +223,8 @@ def _backfilled(run: Run) -> set[int]:
         released.clear()
 
     rows = run.sql(
-        "SELECT s.job_id, s.time_seconds AS time, s.state, s.reason, j.queue FROM job_states s JOIN jobs j USING (job_id)"
-        " WHERE j.queue IS NOT NULL ORDER BY s.time_seconds, s.rowid"
+        "SELECT s.job_id, s.time_seconds AS time, s.state, s.reason, j.queue"
+        " FROM job_states s JOIN jobs j USING (job_id) WHERE j.queue IS NOT NULL ORDER BY s.time_seconds, s.rowid"
     )
     for row in rows:
         if row["time"] > time:
