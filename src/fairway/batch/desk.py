@@ -169,15 +169,7 @@ class Desk:
     def gate(self, pod: Pod) -> str:
         """Why the pod may not be tried yet; "": it may."""
         job = self.book.of(pod.metadata.uid)
-        if job is None:
-            return ""
-        may_start = job.is_released if job.started is None else job.goes_on
-        if may_start and not job.is_ending:
-            return ""
-        standing = job.standing
-        return (
-            f"queue {job.queue}: {standing.reason or Reason.PLANNING}{': ' if standing.words else ''}{standing.words}"
-        )
+        return "" if job is None else job.gate
 
     def plans(self, pod: Pod) -> bool:
         """Is the pod of a queue, or bound by what queues were promised?"""
@@ -252,7 +244,7 @@ class Desk:
             if actions := duty.look(now):
                 self.world.carry_out(actions)
         self.machine.refresh(now)  # nodes may have been opened or closed just now
-        self._look_after_starting()
+        self._lodgers.vacate_unplaced(self._starting.values())
         self._quotas.look()
         self._planned.refresh(self.book.jobs)
         if self._vain:
@@ -345,20 +337,10 @@ class Desk:
             self._vain.pop(job.key, None)
             self._accounting.stopped(job)
 
-    def _look_after_starting(self) -> None:
-        """Bindings fail, and permits are refused: who has no node any more waits again."""
-        for job in list(self._starting.values()):
-            assumed = [uid for uid in job.members if uid in self.cluster.pods.by_uid]
-            for uid in job.members:
-                if uid not in assumed:
-                    self.machine.vacate(uid)
-
     def _time_of_next(self, waiting: Sequence[BatchJob], now: float) -> float | None:
         """When somebody's time comes: a promise, a beginning, somebody who overstays; or the next look at all."""
         times = [promise.slot.start for promise in self.machine.calendar.promises.values()]
-        times += [job.wishes.begin for job in waiting if job.wishes.begin > now]
-        times += [job.wishes.start_by for job in waiting if now < job.wishes.start_by < math.inf]
-        times += [job.ledger.back_off_until for job in waiting if job.ledger.back_off_until > now]
+        times += [time for job in waiting for time in job.own_times]
         if waiting and (self.order.changes_with_time or self._vain):
             times.append(now + self.settings.interval)
         later = [time for time in times if time > now and math.isfinite(time)]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
-from fairway.batch.reasons import JobOutcome, JobStanding, JobState
+from fairway.batch.reasons import JobOutcome, JobStanding, JobState, Reason
 from fairway.batch.usage import UsageInterval
 from fairway.model import Pod
 from fairway.model.group import After, GroupKey
@@ -283,6 +283,20 @@ class BatchJob:
             self.has_failed,
             tuple(self.failed.values()),
         )
+
+    @property
+    def gate(self) -> str:
+        """Why its pods may not be tried yet; "": they may."""
+        may_start = self.is_released if self.started is None else self.goes_on
+        if may_start and not self.is_ending:
+            return ""
+        reason, words = self.standing.reason or Reason.PLANNING, self.standing.words
+        return f"queue {self.queue}: {reason}{': ' if words else ''}{words}"
+
+    @property
+    def own_times(self) -> tuple[float, float, float]:
+        """When it may begin, when it is of no use any more, and when it has rested."""
+        return self.wishes.begin, self.wishes.start_by, self.ledger.back_off_until
 
     def consumed(self, now: float) -> float:
         """Seconds in which at least as many ran as it takes."""

@@ -7,6 +7,7 @@ of no queue until their own deadline, if they have one. Called by the desk.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from fairway.batch.duties.duty import DutyDesk
 from fairway.batch.job import BatchJob
@@ -44,6 +45,12 @@ class Lodgers:
         # Mostly it is where it was planned, and nobody else's room changes.
         if known is not None or not machine.inherit(job.key, pod.metadata.uid, row, need, end):
             machine.occupy(pod.metadata.uid, row, need, end)
+
+    def vacate_unplaced(self, jobs: Iterable[BatchJob]) -> None:
+        """Bindings fail, and permits are refused: members of these that have no node any more hold nothing."""
+        placed = self._desk.cluster.pods.by_uid
+        for uid in [uid for job in jobs for uid in job.members if uid not in placed]:
+            self._desk.machine.vacate(uid)
 
     def observe_other(self, pod: Pod, gone: bool) -> bool:
         """A pod of no queue is on a node, or is no more; True: that changes what is free."""

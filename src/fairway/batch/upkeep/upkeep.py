@@ -148,7 +148,7 @@ class Upkeep:
 
     def closed(self, job: BatchJob) -> Closed:
         """All that a longer limit of the job may not reach into."""
-        return Closed(tuple(self._closings.values()), tuple(sorted(self._entered(job))))
+        return Closed(tuple(self.closings.values()), tuple(sorted(self._entered(job))))
 
     def _entered(self, job: BatchJob) -> set[str]:
         if not self.reservations.views:
