@@ -49,12 +49,80 @@ def test_the_sample_holds(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.skipif(
     not RECORDED.is_dir(), reason=f"{RECORDED.name} is not beside this checkout: the sample alone is run"
 )
-def test_of_all_that_was_recorded_one_mean_does_not_hold(capsys: pytest.CaptureFixture[str]) -> None:
-    """docs/batch.md says why: some of Slurm's slots are where no job may run, and some of its jobs have none."""
-    code, document = answer(capsys, str(RECORDED))
-    assert (code, failing(document)) == (3, {"mean start, all jobs dated by both"})
-    files = {check["file"] for check in document["checks"] if check["holds"] == "NO"}
-    assert files == {"plan-conservative.jsonl.gz", "plan-many-conservative.jsonl.gz"}
+def test_all_that_was_recorded_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for file in RECORDED.glob("*.jsonl.gz"):
+        (tmp_path / file.name).symlink_to(file)
+    code, document = answer(capsys, str(tmp_path))
+    assert (code, failing(document)) == (0, set())
+
+
+# Two processors: 2 has to wait for 1, and 3 passes it under EASY, for it ends before.
+LOG = """; MaxNodes: 2
+; MaxProcs: 2
+1 1 -1 100 1 -1 -1 1 100 -1 1 1 1 -1 1 -1 -1 -1
+2 2 -1 10 2 -1 -1 2 20 -1 1 2 1 -1 1 -1 -1 -1
+3 3 -1 40 1 -1 -1 1 40 -1 1 1 1 -1 1 -1 -1 -1
+"""
+STARTS = {"fcfs": "1 1\n2 101\n3 111\n", "easy": "1 1\n2 101\n3 3\n", "conservative": "1 1\n2 101\n3 3\n"}
+
+
+def logs(path: Path, starts: dict[str, str], log: str = LOG) -> str:
+    (path / "swf").mkdir()
+    (path / "swf-expected").mkdir()
+    (path / "swf" / "small.swf.gz").write_bytes(gzip.compress(log.encode()))
+    for policy, lines in starts.items():
+        (path / "swf-expected" / f"small.{policy}.starts.gz").write_bytes(gzip.compress(lines.encode()))
+    return str(path)
+
+
+def test_logs_are_played_through_the_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, document = answer(capsys, logs(tmp_path, STARTS))
+    told = {check["what"]: (check["outcome"], check["holds"]) for check in document["checks"]}
+    assert told == {
+        "fcfs: every start": ("3 of 3", "yes"),
+        "easy, ties each: every start": ("3 of 3", "yes"),
+        "conservative, ties each: mean wait": ("+0.00 %", "yes"),
+        "conservative, ties each: same start": ("3 of 3, 100.0 %", ""),
+    }
+    assert code == 0
+
+
+def test_a_start_that_differs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = logs(tmp_path, STARTS | {"easy": "1 1\n2 101\n3 111\n", "conservative": "1 1\n2 120\n3 3\n"})
+    code, document = answer(capsys, path)
+    assert (code, failing(document)) == (3, {"easy, ties each: every start", "conservative, ties each: mean wait"})
+    assert document["differences"][0]["differences"] == ["job 3: starts at 111, here at 3"]
+
+
+@pytest.mark.parametrize(
+    ("starts", "message"),
+    [
+        ({"fcfs": "1\n"}, "small.fcfs.starts.gz, line 1: has 1 fields"),
+        ({"easy": "1 1\n2 soon\n"}, "small.easy.starts.gz, line 2: start: 'soon' is not a number"),
+        ({"easy": "1 1\n1 2\n"}, "small.easy.starts.gz, line 2: job: 1 is there twice"),
+    ],
+)
+def test_bad_starts_are_told_with_file_line_and_field(
+    starts: dict[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["conformance", "--slurm", logs(tmp_path, starts), "--jobs", "1"]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_an_empty_file_beside_others_and_a_log_without_starts_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "priority.jsonl").write_text("")
+    code, document = answer(capsys, logs(tmp_path, {}))
+    assert code == 0
+    assert [check["outcome"] for check in document["checks"]] == ["no cases", "no jobs"]
+
+
+def test_what_files_say_beyond_what_is_known_is_let_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded = cases("plan-conservative")[0] | {"weather": {"rain": True}}
+    recorded["nodes"][0]["colour"] = "blue"
+    recorded["expected"]["planned"] = [entry | {"mood": 1} for entry in recorded["expected"]["planned"]]
+    assert answer(capsys, folder(tmp_path, "plan-conservative-other", recorded))[1]["checks"]
 
 
 def test_the_table_has_a_row_a_check_and_tells_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from fairway.plan.allowances import Allowances, Share
 from fairway.plan.entrances import Entrance, stages
 from fairway.plan.row_choice import RowChoice
-from fairway.plan.slots import MemberClass, Slot, earliest_slot, slot_now
+from fairway.plan.slots import MemberClass, Slot, earliest_slot, first_alone, slot_now
 from fairway.plan.timeline import FreeTimeline
 
 __all__ = [
@@ -276,6 +276,25 @@ class Calendar:
                 if best is None or rank < best:
                     best, best_slot, latest = rank, slot, slot.start
         return best_slot
+
+    def is_earliest(self, job: WaitingJob) -> bool:
+        """Has the job's promise certainly no earlier slot, were it given up? Told without giving it up, on a pool."""
+        timeline, (members, *others) = self.timeline, job.classes
+        if timeline.num_rows > 1 or others or members.count > 1 or members.eligible is not None or job.shares:
+            return False
+        if job.domains or self.mode is not BookingMode.AMOUNTS:
+            return False
+        slot = self.promises[job.key].slot
+        begin = int(timeline.starts.searchsorted(slot.start, "left"))
+        end = int(timeline.starts.searchsorted(slot.end, "left"))
+        # Where a neighbour takes just as much, the border between both is in no stretch.
+        if slot.start < self.now or timeline.starts[begin : begin + 1].tolist() != [slot.start]:
+            return False
+        if end < len(timeline.starts) and timeline.starts[end] != slot.end:
+            return False
+        if end == len(timeline.starts) and slot.end < math.inf:
+            return False
+        return first_alone(timeline, members.need, max(self.now, job.begin), job.duration, (begin, end)) == slot.start
 
     def search_now(self, job: WaitingJob) -> Slot | None:
         """The slot of a job if it may start now, on loan too."""

@@ -134,7 +134,7 @@ class _Pass:
         """Move a promise to the earliest slot there is now; has it started?"""
         calendar, slot = self.calendar, promise.slot
         stays = job.key in calendar.promises and not calendar.has_changed
-        if stays and slot.start > self.now:
+        if slot.start > self.now and (stays or (job.key in calendar.promises and calendar.is_earliest(job))):
             return False
         calendar.remove(job.key)
         found = slot if stays else self._search(job)

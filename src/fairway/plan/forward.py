@@ -33,7 +33,7 @@ class Effort(NamedTuple):
     """How closely the future is looked at."""
 
     resolution: float = 0.01  # ends share a pass if they are no further apart than this share of the time until then
-    work: int = 50_000_000  # stretches that may be looked at: some seconds on one core
+    work: int = 25_000_000  # stretches that may be looked at: some seconds on one core
 
 
 USUAL: Final = Effort()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from fairway.plan.row_choice import Candidates, MemberRows, RowChoice
 from fairway.plan.timeline import FreeTimeline
 
-__all__ = ["MemberClass", "Slot", "earliest_slot", "first_start", "slot_now"]
+__all__ = ["MemberClass", "Slot", "earliest_slot", "first_alone", "first_start", "slot_now"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +43,10 @@ class Slot(NamedTuple):
     placements: tuple[MemberRows, ...]  # one a class
 
 
+ALONE: Final = MemberRows(np.zeros(1, np.intp), np.ones(1, np.int64))
+"""Where one member is if there is one row. Nobody changes it."""
+
+
 class _Openings(NamedTuple):
     """Where and when members may be, (num_openings,) each; in every row at most one at a time on each level."""
 
@@ -61,6 +65,9 @@ def earliest_slot(
 ) -> Slot | None:
     """The first slot that starts within [not_before, latest]; mixed jobs are placed class by class, as they stand."""
     start = max(not_before, timeline.origin)
+    if len(classes) == 1 and timeline.num_rows == 1 and classes[0].count == 1 and classes[0].eligible is None:
+        first = first_alone(timeline, classes[0].need, start, duration)
+        return None if first > latest else Slot(first, first + duration, (ALONE,))
     if len(classes) == 1:
         found = first_start(timeline, classes[0], start, duration, latest)
         if found is None:
@@ -77,6 +84,36 @@ def earliest_slot(
             return None
         start = float(later.min())
     return None
+
+
+def first_alone(
+    timeline: FreeTimeline,
+    need: NDArray[np.int64],
+    start: float,
+    duration: float,
+    own: tuple[int, int] | None = None,
+) -> float:
+    """The first start of one member where there is one row, infinite if there is none: a machine that is one pool.
+
+    `own`: in this range of stretches the member's own booking is counted as if it were given back.
+    """
+    wanted = need > 0
+    amounts = need[wanted, None]
+    fits = (timeline.free[wanted] >= amounts).all(axis=0)
+    if own is not None:
+        mine = slice(*own)
+        fits[mine] = (timeline.free[wanted, mine] >= 0).all(axis=0)
+    taken = np.flatnonzero(~fits)
+    if not len(taken):
+        return start
+    # Between two stretches that do not fit lies an opening, perhaps an empty one.
+    begins = np.concatenate(((timeline.origin,), timeline.ends[taken]))
+    np.maximum(begins, start, out=begins)
+    ends = np.concatenate((timeline.starts[taken], (math.inf,)))
+    long = begins + duration <= ends
+    long[-1] &= begins[-1] < math.inf
+    first = int(long.argmax())
+    return float(begins[first]) if long[first] else math.inf
 
 
 def slot_now(
