@@ -88,8 +88,7 @@ class Scheduler:
     def observe(self, event: Event) -> None:
         """Something happened in the world."""
         wishes = self.cluster.wishes
-        waiting = lambda: [each.latest or each.pod for each in self.queue]  # noqa: E731
-        for told in wishes.told(event, waiting) if wishes.is_followed else (event,):
+        for told in wishes.told(event, self.queue) if wishes.concern(event) else (event,):
             self._take_in(told)
 
     def _take_in(self, event: Event) -> None:

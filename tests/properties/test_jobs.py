@@ -19,7 +19,8 @@ from fairway.cluster import Event, Verb
 from fairway.cycle import Decision
 from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.cycle.pre_bind import PreBind
-from fairway.model import ApiObject, Pod
+from fairway.model import ApiObject, Job, ObjectMeta, Pod
+from fairway.model.controllers import JobSpec
 from fairway.model.group import GroupSpec
 from fairway.queue import Place
 from fairway.scheduler import Scheduler
@@ -30,7 +31,8 @@ from fairway.world import GroupBinding
 from tests.test_group_scheduling import configuration
 from tests.test_scheduler import SmallWorld
 
-SPELLINGS = ("fairway", "kube", "coscheduling", "volcano", "koordinator")
+SPELLINGS = ("fairway", "kube", "coscheduling", "volcano", "koordinator", "pfnet", "controller")
+PREFIX = "gang.example.com"
 NAMES = ("a", "b", "c")
 MINIMUM = {name: 2 + index for index, name in enumerate(NAMES)}
 
@@ -44,6 +46,10 @@ def spelled(spelling: str, job: str, name: str, **settings: Any) -> Pod:
         case "koordinator":
             prefix = "gang.scheduling.koordinator.sh"
             said = {f"{prefix}/name": job, f"{prefix}/min-available": least}
+        case "pfnet":
+            said = {f"{PREFIX}-name": job, f"{PREFIX}-size": least}
+        case "controller":
+            said, settings = {"fairway.dev/start-together": "true"}, {**settings, "owner": f"Job/{job}"}
         case "volcano":
             said = {"scheduling.k8s.io/group-name": job}
         case "coscheduling":
@@ -54,10 +60,17 @@ def spelled(spelling: str, job: str, name: str, **settings: Any) -> Pod:
     return pod(name, annotations=said, **settings)
 
 
+def controller(job: str, number: int) -> Job:
+    """A Job that makes so many pods at once."""
+    meta = ObjectMeta(name=job, namespace="default", uid=f"job-{job}")
+    return Job(metadata=meta, spec=JobSpec(parallelism=number, completions=number))
+
+
 OBJECTS: dict[str, Callable[..., ApiObject]] = {
     "kube": pod_group,
     "coscheduling": coscheduling_group,
     "volcano": volcano_group,
+    "controller": controller,
 }
 
 
@@ -110,7 +123,7 @@ class JobMachine(RuleBasedStateMachine):
     def begin(self, data: st.DataObject) -> None:
         self.world = FaultyWorld()
         surplus = data.draw(st.sampled_from(("bestEffort", "wait")))
-        self.scheduler = Scheduler(configuration({"surplus": surplus}), self.world, tie_break="first")
+        self.scheduler = Scheduler(configuration({"surplus": surplus, "prefix": PREFIX}), self.world, tie_break="first")
         self.world.scheduler = self.scheduler
         self.spelling = {job: data.draw(st.sampled_from(SPELLINGS)) for job in NAMES}
         self.nodes: dict[str, int] = {}

@@ -22,9 +22,9 @@ from fairway.cluster.gpus.typical_pods import Shape, TypicalPods
 from fairway.cluster.groups import GROUP_KINDS, Groups
 from fairway.cluster.intents.activations import Activations
 from fairway.cluster.intents.held_pods import HeldPods
-from fairway.cluster.intents.job_wishes import JobWishes
 from fairway.cluster.intents.nominations import Nominations
 from fairway.cluster.intents.preemptions import Preemptions
+from fairway.cluster.intents.shared_wishes import SharedWishes
 from fairway.cluster.journal import Journal
 from fairway.cluster.known_classes import KnownClasses, keeps_class
 from fairway.cluster.occupancy import Occupancy
@@ -70,7 +70,7 @@ class Cluster(Occupancy):
         self._keeps_apart = False  # has any pod ever had a class of its own?
         self.nominations = Nominations()
         self.preemptions = Preemptions(self.pods)
-        self.wishes = JobWishes(self.pods)
+        self.wishes = SharedWishes(self.pods)
         self.held = HeldPods()
         self.promises = Promises(self.versions)
         self.activations = Activations()

@@ -34,7 +34,7 @@ def saying(thing: Any, text: str | None) -> Any:
 
 def made(number: int, owner: str | None, group: str | None, own: str | None, is_bound: bool) -> Pod:
     settings: dict[str, Any] = {"owner": f"Job/{owner}"} if owner else {}
-    one = pod(f"p{number}", gates="" if is_bound else "wait", node="n" if is_bound else None, **settings)
+    one = pod(f"p{number}", gates="" if is_bound else "wait", node="n" if is_bound else "", **settings)
     named = None if group is None else PodSchedulingGroup(pod_group_name=group)
     spec = msgspec.structs.replace(one.spec, scheduling_group=named)
     changed: Pod = saying(msgspec.structs.replace(one, spec=spec), own)

@@ -9,8 +9,8 @@ job says so. Called by `scheduler.py`, and by `explain.trial` for pods of files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
 
 import msgspec
 
@@ -22,7 +22,7 @@ from fairway.model.job_set import JobSet
 from fairway.model.leader_worker_set import LeaderWorkerSet
 from fairway.model.tenant import EXCLUSIVE, group_of
 
-__all__ = ["JobWishes"]
+__all__ = ["SharedWishes"]
 
 Key = tuple[str, str, str]
 """Of a job's object: its kind, or the spelling of its group, with namespace and name."""
@@ -38,7 +38,14 @@ NAMED: Final[dict[type[ApiObject], str]] = {
 BY_LABEL: Final = (("JobSet", JOB_SET_LABEL), ("LeaderWorkerSet", WORKER_SET_LABEL))
 
 
-class JobWishes:
+class Unplaced(Protocol):
+    """A pod in a queue."""
+
+    pod: Pod
+    latest: Pod | None  # as it is by now, if it changed while it was tried
+
+
+class SharedWishes:
     """What jobs say for their pods."""
 
     def __init__(self, pods: PodTable) -> None:
@@ -51,6 +58,10 @@ class JobWishes:
     def follow(self) -> None:
         """Somebody reads it."""
         self.is_followed = True
+
+    def concern(self, event: Event) -> bool:
+        """May anything come of the event, other than it says itself?"""
+        return self.is_followed and (bool(self._said or self._bare) or not isinstance(event.object, Pod))
 
     def of(self, pod: Pod) -> str | None:
         """What is said for a pod that does not say it; None: nothing is."""
@@ -70,23 +81,22 @@ class JobWishes:
         annotations = {**pod.metadata.annotations, EXCLUSIVE: text}
         return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=annotations))
 
-    def told(self, event: Event, waiting: Callable[[], Iterable[Pod]]) -> Iterator[Event]:
-        """The event as it is to be taken in, and what follows from it; `waiting` are pods without a node."""
+    def told(self, event: Event, queue: Iterable[Unplaced]) -> Iterator[Event]:
+        """The event as it is to be taken in, and what follows from it; in the queue are pods without a node."""
         if isinstance(event.object, Pod):
             yield self._told_pod(event, event.object)
         else:
             yield event
             if self.note(event.object, event.verb is Verb.DELETED):
+                waiting = [each.latest or each.pod for each in queue]
                 placed = [each.pod for each in self._pods.by_uid.values() if not each.assumed]
-                for known in (*waiting(), *placed):  # who is being bound hears of it when that is known
+                for known in (*waiting, *placed):  # who is being bound hears of it when that is known
                     bare = self._bare.get(known.metadata.uid, known)
                     again = self._told_pod(Event(Verb.MODIFIED, bare), bare)
                     if again.object.metadata.annotations != known.metadata.annotations:
                         yield again
 
     def _told_pod(self, event: Event, pod: Pod) -> Event:
-        if not self._said and not self._bare:
-            return event
         dressed = self.dressed(pod)
         if dressed is pod or event.verb is Verb.DELETED or pod.is_finished:
             self._bare.pop(pod.metadata.uid, None)
