@@ -9,9 +9,11 @@ import pytest
 
 from fairway.cluster import Event, Verb
 from fairway.cycle.groups.group_decision import GroupOutcome
+from fairway.gangs.connections import MOST_STEPS
 from fairway.model import Pod
 from fairway.scheduler import Scheduler
 from fairway.testing import node, pod
+from tests.containers import sizes
 from tests.test_group_scheduling import configuration
 from tests.test_job_scheduling import attempt, scheduler, words
 from tests.test_scheduler import SmallWorld, world_of
@@ -149,7 +151,7 @@ def test_room_that_is_kept_too_long_for_jobs_that_start_together_is_given_up_for
 def test_too_many_jobs_are_too_many() -> None:
     chain = [each for index in range(17) for each in job(f"j{index}", 2, to=f"j{index + 1}")]
     made = scheduler(node("n", cpu=99), *chain, *job("j17", 2))
-    assert words(made, "j0-0") == "Misconfigured: job default/j0: 18 jobs would start together; at most 16 may"
+    assert words(made, "j0-0") == "Misconfigured: job default/j0: more than 16 jobs would start together"
 
 
 def test_a_job_that_names_itself_is_told() -> None:
@@ -231,3 +233,25 @@ def test_a_job_that_wants_to_be_near_another_is() -> None:
 def test_near_never_blocks() -> None:
     made = scheduler(node("n", cpu=2), *job("b", 2, to="nobody", mode="near"))
     assert attempt(made).outcome is GroupOutcome.SCHEDULED
+
+
+@pytest.mark.parametrize("is_forward", [True, False], ids=["names who comes later", "names who came before"])
+@pytest.mark.parametrize("mode", ["after-ok", "after-started", "together"])
+def test_long_chains_cost_what_they_say(mode: str, is_forward: bool) -> None:
+    """Anybody may make one: what each job looks at, and what is noted of it, does not grow with the chain."""
+    made = scheduler(node("n", cpu=99))
+    for number in range(200):
+        other = number + 1 if is_forward else number - 1
+        for one in job(f"j{number}", 1, to=f"j{other}", mode=mode):
+            made.observe(Event(Verb.ADDED, one))
+    assert made.jobs is not None
+    noted = sizes(made)["Connections._named"]
+    assert 200 <= noted <= 200 * (MOST_STEPS + 2)
+    assert words(made, "j100-0").startswith(("Dependency:", "Misconfigured:"))
+
+
+def test_a_cycle_of_many_jobs_is_written_out() -> None:
+    ring = [each for index in range(20) for each in job(f"j{index}", 1, to=f"j{(index + 1) % 20}", mode="after-any")]
+    made = scheduler(node("n", cpu=99), *ring)
+    way = " after ".join(f"default/j{index % 20}" for index in range(21))
+    assert words(made, "j0-0") == f"Misconfigured: job default/j0: fairway.dev/connect-to: a cycle: {way}"

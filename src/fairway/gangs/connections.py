@@ -8,7 +8,9 @@ remembered of jobs that have ended is what was seen of their pods. Asked by `job
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import itertools
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,11 +21,13 @@ from fairway.model.group import After, GroupKey, GroupSpec, Spelling
 from fairway.queue.group_entries import GroupEntries
 from fairway.queue.queued_group import QueuedGroup
 
-__all__ = ["Connections"]
+__all__ = ["MOST_STEPS", "Connections"]
 
 MOST_JOBS: Final = 16
 MOST_MEMBERS: Final = 2000
 REMEMBERED: Final = 10_000
+MOST_STEPS: Final = 32
+"""On the way along jobs that come after one another: whoever may create pods makes that way as long as they like."""
 TO_DO: Final = {"after-started": "start", "after-any": "end", "after-ok": "end well"}
 
 
@@ -111,14 +115,19 @@ class Connections:
         if spec.after or spec.together:
             for job in (*(each.job for each in spec.after), *spec.together):
                 self._note(book.key, job)
-        for after in spec.after:
-            if words := self._waits_for(own, book, after):
-                return words
+        if (wait := self._first_wait(own, book, spec)) is not None:
+            return wait[1]
         return self._incomplete_companion(own, book, spec)
 
-    def _waits_for(self, own: str, book: GroupBook, after: After) -> str:
+    def _first_wait(self, own: str, book: GroupBook, spec: GroupSpec) -> tuple[After, str] | None:
+        """The first of those it comes after for which it has to wait yet, and why."""
+        if not spec.after:
+            return None
         if (cycle := self._cycle(own, book)) is not None:
-            return f"Misconfigured: job {own}: fairway.dev/connect-to: a cycle: {' after '.join(cycle)}"
+            return spec.after[0], f"Misconfigured: job {own}: fairway.dev/connect-to: a cycle: {' after '.join(cycle)}"
+        return next(((after, words) for after in spec.after if (words := self._waits_for(own, after))), None)
+
+    def _waits_for(self, own: str, after: After) -> str:
         peers, history = self._groups.named(after.job), self._histories.get(after.job)
         if not peers and history is None:
             return f"Dependency: no job {after.job}"
@@ -135,27 +144,30 @@ class Connections:
         return f"Dependency: job {own} waits for job {after.job} to {TO_DO[after.mode]}"
 
     def _cycle(self, own: str, book: GroupBook) -> list[str] | None:
-        """A way from the job back to itself, over those it comes after; on it, everybody hears of everybody."""
-        way: list[str] = [own]
-        seen: set[str] = set()
+        """The shortest way from the job back to itself, over those it comes after; on it, everybody hears of everybody.
 
-        def walk(peers: list[GroupBook]) -> bool:
-            for peer in peers:
-                spec = self._groups.spec_of(peer)
-                for after in spec.after if isinstance(spec, GroupSpec) else ():
-                    self._note(book.key, after.job)
-                    if after.job == own:
-                        way.append(own)
-                        return True
-                    if after.job not in seen:
-                        seen.add(after.job)
-                        way.append(after.job)
-                        if walk(self._groups.named(after.job)):
-                            return True
-                        way.pop()
-            return False
+        Looked for within `MOST_STEPS`: on a longer one everybody waits all the same.
+        """
+        came_from: dict[str, str] = {}
+        todo = deque([zip(itertools.repeat(own), self._before([book]))])
+        for here, job in itertools.islice(_drained(todo), MOST_STEPS):
+            self._note(book.key, job)
+            if job == own:
+                way = [own, here]
+                while way[-1] != own:
+                    way.append(came_from[way[-1]])
+                return way[::-1]
+            if job not in came_from:
+                came_from[job] = here
+                todo.append(zip(itertools.repeat(job), self._before(self._groups.named(job))))
+        return None
 
-        return way if walk([book]) else None
+    def _before(self, books: Iterable[GroupBook]) -> Iterator[str]:
+        """Whom these jobs come after."""
+        for book in books:
+            spec = self._groups.spec_of(book)
+            if isinstance(spec, GroupSpec):
+                yield from (after.job for after in spec.after)
 
     # -- one start for several ---------------------------------------------------------------------------------------
 
@@ -165,7 +177,9 @@ class Connections:
         return [other for other in found.values() if other is not None and other is not book]
 
     def _closure(self, book: GroupBook) -> dict[str, GroupBook | None]:
-        """By name: the job and all that start with it; None for those that are not there."""
+        """By name: the job and all that start with it; None for those that are not there. One more than may is enough:
+        who is left out then changes nothing for this job as long as those that were found are there.
+        """
         found: dict[str, GroupBook | None] = {str(book.key): book}
         todo = [book]
         while todo:
@@ -175,20 +189,32 @@ class Connections:
                     continue
                 peers = self._groups.named(job)
                 found[job] = peers[0] if peers else None
+                if len(found) > MOST_JOBS:
+                    return found
                 todo += peers[:1]
         return found
 
-    def _neighbours(self, book: GroupBook) -> list[str]:
-        """Whom it names, and who names it; across namespaces both have to."""
-        own, said = str(book.key), self._together(book)
-        naming = [
-            str(key)
-            for key in self._named.get(own, ())
-            if (other := self._groups.find(key)) is not None and own in self._together(other)
-        ]
-        near = [job for job in (*said, *naming) if job.partition("/")[0] == book.key.namespace]
-        far = [job for job in said if job.partition("/")[0] != book.key.namespace and job in naming]
-        return [job for job in dict.fromkeys((*near, *far)) if job != own]
+    def _neighbours(self, book: GroupBook) -> Iterator[str]:
+        """Whom it names, and who names it; across namespaces both have to. Each may come twice."""
+        own, namespace = str(book.key), book.key.namespace
+        said, naming = self._together(book), self._named.get(own, {})
+        for job in said:
+            if job != own and job.partition("/")[0] == namespace:
+                yield job
+        for key in naming:
+            if key.namespace == namespace and key != book.key and self._is_named_by(own, key):
+                yield str(key)
+        for job in said:
+            if job.partition("/")[0] != namespace and self._is_named_back(own, job):
+                yield job
+
+    def _is_named_by(self, own: str, key: GroupKey) -> bool:
+        other = self._groups.find(key)
+        return other is not None and own in self._together(other)
+
+    def _is_named_back(self, own: str, job: str) -> bool:
+        naming = self._named.get(own, {})
+        return any(peer.key in naming and own in self._together(peer) for peer in self._groups.named(job))
 
     def _together(self, book: GroupBook) -> tuple[str, ...]:
         spec = self._groups.spec_of(book)
@@ -198,7 +224,7 @@ class Connections:
         if own in spec.together and book.key.spelling is not Spelling.KOORDINATOR:
             return f"Misconfigured: job {own}: fairway.dev/connect-to: names itself"
         for job in spec.together:
-            if job.partition("/")[0] != book.key.namespace and job not in self._neighbours(book):
+            if job.partition("/")[0] != book.key.namespace and not self._is_named_back(own, job):
                 known = self._groups.named(job)
                 return (
                     f"Dependency: job {job} does not name job {own} in turn" if known else f"Dependency: no job {job}"
@@ -209,7 +235,7 @@ class Connections:
         for job in closure:
             self._note(book.key, job)
         if len(closure) > MOST_JOBS:
-            return f"Misconfigured: job {own}: {len(closure)} jobs would start together; at most {MOST_JOBS} may"
+            return f"Misconfigured: job {own}: more than {MOST_JOBS} jobs would start together"
         number = sum(len(other) for other in closure.values() if other is not None)
         if len(closure) > 1 and number > MOST_MEMBERS:
             return f"Misconfigured: job {own}: {number} pods would start together; at most {MOST_MEMBERS} may"
@@ -235,11 +261,16 @@ class Connections:
         if entry is not None and entry.profile != next(iter(book.schedulers)):
             words = f"is for scheduler {entry.profile!r}"
             return f"Misconfigured: job {own}: fairway.dev/connect-to: job {other.key} {words}"
-        waits = next((each for each in spec.after if self._waits_for(str(other.key), other, each)), None)
-        if waits is not None:
-            return f"Dependency: job {other.key}, with which job {own} starts, waits for job {waits.job}"
+        if (wait := self._first_wait(str(other.key), other, spec)) is not None:
+            return f"Dependency: job {other.key}, with which job {own} starts, waits for job {wait[0].job}"
         return ""
 
     def entry_of(self, book: GroupBook) -> QueuedGroup | None:
         """Where the job's members wait."""
         return None if self.entries is None else self.entries.find(book.key)
+
+
+def _drained(steps: deque[zip[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
+    """All of the first, then of the next; others may be appended meanwhile."""
+    while steps:
+        yield from steps.popleft()
