@@ -27,7 +27,7 @@ from fairway.batch.limits import granted_limit
 from fairway.batch.lodgers import Lodgers
 from fairway.batch.machine import Machine
 from fairway.batch.planned_jobs import PlannedJobs
-from fairway.batch.preemption import Preemption
+from fairway.batch.preemption import RoomClaims
 from fairway.batch.quotas.quotas import Quotas
 from fairway.batch.reasons import JobStanding, JobState, Reason
 from fairway.batch.settings import BatchSettings
@@ -77,7 +77,7 @@ class Desk:
         feasibility = Feasibility(cluster, self.machine)
         self._standings = Standings(self.settings, self.book, self._accounting, self._quotas, feasibility)
         self._lodgers = Lodgers(self)
-        self._preemption = Preemption(self, self._quotas)
+        self._preemption = RoomClaims(self, self._quotas)
         self.ordering = Ordering(self, self._accounting, self._quotas)
         self._duties = duties_of(self, self._accounting, self.ordering, self._preemption)
         cluster.promises.planner = self
