@@ -10,7 +10,7 @@ import pytest
 
 from fairway.batch.job import JobOrders
 from fairway.batch.reasons import JobOutcome, JobState, Reason, Refused
-from fairway.model.batch import ExtensionRules, QueueLimits, QueueSpec
+from fairway.model.batch import AccountSpec, ExtensionRules, QueueLimits, QueueSpec
 from fairway.model.duration import Duration
 from fairway.sim.batch_orders import BatchOrder
 from tests.batch.room import PLAIN, Room, job
@@ -294,3 +294,15 @@ def test_a_queue_that_changes_leaves_the_limits_of_what_runs() -> None:
     assert room.desk.book.ended["default/runs"] == (0.0, 80.0, JobOutcome.SUCCEEDED)
     assert room.find("asks").standing.reason is Refused.LIMIT_TOO_LONG
     assert room.desk.book.ended["default/silent"] == (80.0, 100.0, JobOutcome.TIMED_OUT)
+
+
+def test_an_account_that_changes_costs_otherwise_from_that_instant() -> None:
+    dear = AccountSpec(weights={"cpu": 3.0})
+    room = Room(
+        [(0.0, job("runs", cpu=2, limit=90.0, run=80.0, account="a"))],
+        accounts={"a": AccountSpec()},
+        orders=[order(30.0, "account", "a", spec=dear)],
+    )
+    room.until(50.0)
+    intervals = room.find("runs").ledger.intervals
+    assert [(each.start, each.end, each.rate) for each in intervals] == [(0.0, 30.0, 2.0), (30.0, math.inf, 6.0)]

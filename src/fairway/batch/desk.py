@@ -29,7 +29,7 @@ from fairway.batch.limits import granted_limit
 from fairway.batch.lodgers import Lodgers
 from fairway.batch.machine import Machine
 from fairway.batch.planned_jobs import PlannedJobs
-from fairway.batch.preemption import Preemption
+from fairway.batch.preemption import RoomClaims
 from fairway.batch.quotas.quotas import Quotas
 from fairway.batch.reasons import JobStanding, JobState, Reason
 from fairway.batch.restoration import restore, resume
@@ -86,7 +86,7 @@ class Desk:
         self._standings = Standings(self.settings, self.book, self._accounting, self._quotas, feasibility)
         self._lodgers = Lodgers(self)
         self._rooms = AttemptRooms(self, self._lodgers, self._planned, self.upkeep)
-        self._preemption = Preemption(self, self._quotas)
+        self._preemption = RoomClaims(self, self._quotas)
         self.ordering = Ordering(self, self._accounting, self._quotas, self.upkeep.closed)
         self._duties = duties_of(self, self._accounting, self.ordering, self.upkeep, self._preemption)
         self.forecasts = Forecasts(self)

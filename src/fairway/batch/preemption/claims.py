@@ -20,19 +20,19 @@ from fairway.batch.duties.ending_jobs import order_end
 from fairway.batch.failures import requeue_decision
 from fairway.batch.job import BatchJob, FailureDecision
 from fairway.batch.machine import occupant_key
-from fairway.batch.preemption.trial import Holding, Trial, holding_of
+from fairway.batch.preemption.trial import JobHolding, RoomTrial, holding_of
 from fairway.batch.preemption.victims import RunningJob, can_wait_again, may_be_ended, victims
 from fairway.batch.quotas.borrowing import BorrowedJob, QueueUse, is_within, taken_back
 from fairway.batch.quotas.quotas import Quotas, use_key
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState, Reason
 from fairway.cluster import Event
 
-__all__ = ["Preemption"]
+__all__ = ["RoomClaims"]
 
 DEFAULT_GRACE: Final = 30.0  # of pods that say nothing, as in Kubernetes
 
 
-class Preemption:
+class RoomClaims:
     """Makes room."""
 
     def __init__(self, desk: DutyDesk, quotas: Quotas) -> None:
@@ -78,10 +78,11 @@ class Preemption:
         `waiting`: those who wait for nothing but room and their turn, in their order.
         """
         self._next = math.inf
-        queues = self._desk.settings.queues
-        has_quotas = any(queue.quota for queue in queues.values())
-        if not waiting or (not has_quotas and len({queue.tier for queue in queues.values()}) < 2):
-            return {}
+        settings = self._desk.settings
+        has_quotas = any(queue.quota for queue in settings.queues.values())
+        lowest = min((queue.tier or 0 for queue in (*settings.queues.values(), *settings.departed.values())), default=0)
+        if not waiting or (not has_quotas and self._tier(waiting[0]) <= lowest):
+            return {}  # as mostly: nobody is below the first one
         self._see(now)
         standings = {}
         if self._running or self._leaving:
@@ -169,15 +170,15 @@ class Preemption:
                 uses[held.queue] = QueueUse(use.name, use.quota, rest, use.claims)
         return uses
 
-    def _trial(self, job: BatchJob, tier: int, keys: Iterable[str]) -> Trial:
+    def _trial(self, job: BatchJob, tier: int, keys: Iterable[str]) -> RoomTrial:
         """The job, with everybody gone who leaves, and no promise of lower tiers."""
         assert job.plan is not None
         machine = self._desk.machine
         leaving = [key for each in self._leaving for key in (*map(occupant_key, each.members), use_key(each.key))]
-        holdings: Mapping[str, Holding] = {
+        holdings: Mapping[str, JobHolding] = {
             key: holding_of(self._desk.book.jobs[key], machine, self._quotas) for key in keys
         }
-        return Trial(machine, job.plan, holdings, [*leaving, *self._lower_promises(tier)])
+        return RoomTrial(machine, job.plan, holdings, [*leaving, *self._lower_promises(tier)])
 
     # -- what follows ------------------------------------------------------------------------------------------------
 

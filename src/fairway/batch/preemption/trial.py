@@ -17,10 +17,10 @@ from fairway.batch.machine import Machine, Occupant, occupant_key
 from fairway.batch.quotas.quotas import Quotas, use_key
 from fairway.plan import Share, WaitingJob
 
-__all__ = ["Holding", "Trial", "holding_of"]
+__all__ = ["JobHolding", "RoomTrial", "holding_of"]
 
 
-class Holding(NamedTuple):
+class JobHolding(NamedTuple):
     """What a job has."""
 
     occupants: Mapping[str, Occupant]  # by uid of its members
@@ -28,18 +28,20 @@ class Holding(NamedTuple):
     end: float
 
 
-def holding_of(job: BatchJob, machine: Machine, quotas: Quotas) -> Holding:
+def holding_of(job: BatchJob, machine: Machine, quotas: Quotas) -> JobHolding:
     """What a job has now."""
     occupants = {uid: found for uid in job.members if (found := machine.occupant(uid)) is not None}
     use = quotas.uses.get(job.key)
     shares = () if use is None else tuple(quotas.shares_of(use))
-    return Holding(occupants, shares, max((each.end for each in occupants.values()), default=machine.calendar.now))
+    return JobHolding(occupants, shares, max((each.end for each in occupants.values()), default=machine.calendar.now))
 
 
-class Trial:
+class RoomTrial:
     """One job that wants to start now, and others that may have to go."""
 
-    def __init__(self, machine: Machine, job: WaitingJob, holdings: Mapping[str, Holding], gone: Iterable[str]) -> None:
+    def __init__(
+        self, machine: Machine, job: WaitingJob, holdings: Mapping[str, JobHolding], gone: Iterable[str]
+    ) -> None:
         """`gone`: keys of the calendar that are left out from the beginning."""
         self._calendar = machine.calendar.without([job.key, *gone])
         self._calendar.borrowers = frozenset()  # nobody ends so that another one borrows
