@@ -1,6 +1,7 @@
 """Maintenance: phases, who leaves when, and cordons that are given back."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,8 @@ from fairway.batch.windows import (
     PodSight,
     Window,
     WindowView,
-    end_by_windows,
-    lifted_for_unlimited,
     requeued_jobs,
+    unlimited_entrances,
     view_window,
     window_actions,
     window_closings,
@@ -143,8 +143,7 @@ def test_what_the_calendar_has_closed_and_for_whom() -> None:
     views = [view(window(), 0.0)]
     (closing,) = window_closings(views, {node.name: node.row for node in NODES})
     assert (closing.rows.tolist(), closing.start, closing.end) == ([1, 3], 1000.0, 1500.0)
-    assert lifted_for_unlimited(views, 699.0) == {closing.key}
-    assert lifted_for_unlimited(views, 700.0) == set()
+    assert unlimited_entrances(views) == [(closing.key, 700.0)]
     assert closing.key == window_closings([view(window(), 1200.0)], {})[0].key, "the same one, whenever one looks"
 
 
@@ -160,22 +159,11 @@ def test_plan_and_windows_together() -> None:
         1001.0: 1500.0,
         math.inf: 1500.0,
     }
-    early = calendar.without(lifted_for_unlimited(views, 0.0)).search(job("j", 1, math.inf))
-    assert early is not None
-    assert early.start == 0.0
-
-
-@pytest.mark.parametrize(
-    ("mode", "node", "now", "end"),
-    [
-        ("avoid", "n1", 0.0, 5000.0),
-        ("drain", "n1", 0.0, 1000.0),
-        ("kill", "n0", 0.0, 5000.0),
-        ("kill", "n1", 1200.0, 1200.0),
-    ],
-)
-def test_when_pods_end_for_the_plan(mode: str, node: str, now: float, end: float) -> None:
-    assert end_by_windows([view(window(mode=mode), now)], node, 5000.0, now) == end
+    for start, expected in ((0.0, 0.0), (699.0, 699.0), (700.0, 1500.0)):
+        endless = replace(job("j", 1, math.inf), entrances=tuple(unlimited_entrances(views)))
+        slot = calendar.search(endless, start)
+        assert slot is not None
+        assert slot.start == expected
 
 
 @pytest.mark.parametrize(

@@ -273,7 +273,7 @@ class Desk:
         for job, standing in self._standings.judge(waiting, left, obstructed):
             self.stand(job, standing)
         plans = [job.plan for job in left if job.plan is not None]
-        if actions := self.upkeep.judge(plans, [plan for plan in plans if plan.key in obstructed], now):
+        if actions := self.upkeep.judge(plans, obstructed, now):
             self.world.carry_out(actions)
         self.scheduler.queue.activate(pod for job in jobs if job.is_released for pod in job.waiting)
         self.scheduler.queue.activate(self._rooms.take_refused())

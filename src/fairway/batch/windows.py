@@ -29,8 +29,6 @@ __all__ = [
     "PodSight",
     "Window",
     "WindowView",
-    "end_by_windows",
-    "lifted_for_unlimited",
     "requeued_jobs",
     "unlimited_entrances",
     "view_window",
@@ -158,26 +156,6 @@ def unlimited_entrances(views: Iterable[WindowView]) -> list[Entrance]:
         for view in views
         for each in view.occurrences
     ]
-
-
-def lifted_for_unlimited(views: Iterable[WindowView], now: float) -> set[str]:
-    """The keys that a job without a limit does not see: of what is still further away than `drainLead`."""
-    return {
-        _key(view, each)
-        for view in views
-        for each in view.occurrences
-        if now < each.start - view.window.spec.drain_lead
-    }
-
-
-def end_by_windows(views: Iterable[WindowView], node: str, end: float, now: float) -> float:
-    """When a pod on that node ends for the plan: by its own limit, or because a window makes it."""
-    starts = [
-        view.occurrences[0].start
-        for view in views
-        if node in view.nodes and view.occurrences and view.window.spec.mode != "avoid"
-    ]
-    return min([end, *(max(start, now) for start in starts)])
 
 
 def window_actions(views: Sequence[WindowView], nodes: Iterable[NodeSight], pods: Sequence[PodSight]) -> list[Action]:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["Entrance", "Stage", "stages"]
+__all__ = ["Entrance", "EntranceStage", "stages"]
 
 
 class Entrance(NamedTuple):
@@ -20,7 +20,7 @@ class Entrance(NamedTuple):
     until: float = math.inf
 
 
-class Stage(NamedTuple):
+class EntranceStage(NamedTuple):
     """Starts within [begin, latest] do not see these closings."""
 
     begin: float
@@ -28,12 +28,12 @@ class Stage(NamedTuple):
     keys: tuple[str, ...]
 
 
-def stages(entrances: Sequence[Entrance], begin: float, latest: float) -> Iterator[Stage]:
+def stages(entrances: Sequence[Entrance], begin: float, latest: float) -> Iterator[EntranceStage]:
     """One after another, until `latest`; in the last one as little is open as ever."""
     for until in sorted({entrance.until for entrance in entrances if entrance.until > begin}):
         keys = tuple(entrance.key for entrance in entrances if entrance.until >= until)
-        yield Stage(begin, min(latest, math.nextafter(until, -math.inf)) if until < math.inf else latest, keys)
+        yield EntranceStage(begin, min(latest, math.nextafter(until, -math.inf)) if until < math.inf else latest, keys)
         if until > latest or until == math.inf:
             return
         begin = until
-    yield Stage(begin, latest, ())
+    yield EntranceStage(begin, latest, ())

@@ -10,7 +10,7 @@ import pytest
 
 from fairway.batch.actions import CORDONED_BY
 from fairway.batch.reasons import JobOutcome, JobState, Reason
-from fairway.model import Node, Pod
+from fairway.model import LabelSelector, Node, ObjectMeta, Pod, PodDisruptionBudget, PodDisruptionBudgetSpec
 from fairway.model.batch import QueueLimits, WindowSpec
 from fairway.model.duration import Duration
 from fairway.sim.batch_world import SimDesk
@@ -159,6 +159,24 @@ def test_a_bare_pod_that_is_evicted_is_made_anew_where_it_asks_for_it() -> None:
     assert room.desk.book.ended["default/b"].outcome is JobOutcome.CANCELLED
     room.until(1000.0)
     assert room.desk.book.ended["default/a"].outcome is JobOutcome.SUCCEEDED
+
+
+def test_budgets_are_honoured_and_asked_again() -> None:
+    """One that must not go stays, is asked every five seconds, and goes when its budget is gone."""
+    outside = pod("web", cpu=1, labels={"app": "web"}, annotations={"fairway.dev/duration": "100000"})
+    selector = LabelSelector(match_labels={"app": "web"})
+    budget = PodDisruptionBudget(
+        metadata=ObjectMeta(name="budget", namespace="default"),
+        spec=PodDisruptionBudgetSpec(selector=selector, min_available=1),
+    )
+    room = Room([(0.0, outside)], objects=[budget], windows={"w": window(100, 400, "drain")})
+    room.until(122.0)
+    assert told(room, "EvictionRefused") == [(80.0, "default/web", "EvictionRefused")]
+    assert nodes(room) == {"n0": (True, "w")}
+    assert [each.is_terminating for each in room.simulation.api.objects("Pod")] == [False]
+    room.simulation.api.remove(room.simulation.api.find("PodDisruptionBudget", "default", "budget"))
+    room.until(130.0)
+    assert told(room, "Evicted") == [(125.0, "default/web", "Evicted")]
 
 
 def test_the_plan_counts_on_rows_that_are_cleared() -> None:

@@ -91,8 +91,8 @@ class ExactJob(NamedTuple):
     run: int
 
 
-def exact_run(folder: Path, discipline: str, jobs: Sequence[ExactJob], name: str = "exact") -> str:
-    """A log of such jobs on a pool of sixteen processors."""
+def exact_run(folder: Path, discipline: str, jobs: Sequence[ExactJob], name: str = "exact", closed: str = "") -> str:
+    """A log of such jobs on a pool of sixteen processors; `closed`: one line more of `spec.batch`."""
     log = folder / f"{name}.swf"
     lines = [
         f"{number} {job.submit} -1 {job.run} {job.processors} -1 -1 {job.processors} {job.run} -1 1 1 1 -1 1 1 -1 -1"
@@ -101,6 +101,6 @@ def exact_run(folder: Path, discipline: str, jobs: Sequence[ExactJob], name: str
     log.write_text("; MaxProcs: 16\n" + "\n".join(lines) + "\n")
     path = folder / f"{name}.duckdb"
     path.unlink(missing_ok=True)
-    text = EXACT.format(log=log, discipline=discipline)
+    text = EXACT.format(log=log, discipline=discipline) + (f"    {closed}\n" if closed else "")
     simulate(decode_scenario(text.encode(), "exact.yaml"), record=path)
     return str(path)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
+from fairway.batch.reasons import Reason
 from fairway.explain.queues.past_plan import past_plan
+from fairway.explain.queues.queue_jobs import queue_jobs
+from fairway.explain.queues.queue_why import queue_why
 from fairway.explain.queues.start_answer import StartAnswer, asked_of_pods, pod_of_size, start_answer
+from fairway.explain.queues.window_table import window_table
 from fairway.record import Run
 from tests.explain.queues.queue_runs import ExactJob, exact_run
 
@@ -66,3 +71,49 @@ def test_what_would_be_earlier_is_tried(tmp_path: Path) -> None:
     assert answer.dates.likely == pytest.approx(4000, abs=1)
     assert ("with a limit of 10m", "now") in answer.changes
     assert ask(path, 100, 8, 600).nodes
+
+
+WINDOW = "windows: [{start: 1000s, duration: 1000s, announce: 1h, drainLead: 1s, mode: %s}]"
+RESERVATION = "reservations: [{start: 1000s, duration: 1000s, for: {users: [ada]}}]"
+
+
+@pytest.mark.parametrize(
+    ("closed", "limit", "user", "start"),
+    [
+        pytest.param(WINDOW % "avoid", 900.0, "", 100.0, id="it fits before the window"),
+        pytest.param(WINDOW % "avoid", 901.0, "", 2000.0, id="it does not"),
+        pytest.param(RESERVATION, 901.0, "bob", 2000.0, id="a reservation of somebody else"),
+        pytest.param(RESERVATION, 901.0, "ada", 100.0, id="its own reservation"),
+    ],
+)
+def test_windows_and_reservations_are_in_the_plan(
+    tmp_path: Path, closed: str, limit: float, user: str, start: float
+) -> None:
+    path = exact_run(tmp_path, "easy", [ExactJob(0, 8, 900), ExactJob(50, 4, 300)], closed=closed)
+    with Run.open(path) as run:
+        plan = past_plan(run, 100.0)
+        pod = pod_of_size(next(iter(plan.trial.profiles)), "4", None, 0, None)
+        said = msgspec.structs.replace(pod.metadata, annotations={"fairway.dev/user": user} if user else {})
+        asked = asked_of_pods(plan, "it", [msgspec.structs.replace(pod, metadata=said)], None, limit)
+        answer = start_answer(run, plan, asked)
+    if start == 100.0:
+        assert answer.nodes
+    else:
+        assert answer.dates is not None
+        assert answer.dates.likely == pytest.approx(start, abs=1)
+
+
+def test_a_window_and_a_reservation_are_listed_with_their_nodes_and_whom_they_are_in_the_way_of(tmp_path: Path) -> None:
+    closed = WINDOW % "kill" + "\n    " + RESERVATION.replace("1000s, duration", "3000s, duration")
+    path = exact_run(tmp_path, "easy", [ExactJob(0, 8, 900), ExactJob(50, 4, 5000)], closed=closed)
+    with Run.open(path) as run:
+        seen = {at: window_table(run, at).document() for at in (100.0, 1500.0, 2500.0)}
+        why = queue_why(run, 100.0, queue_jobs(run, 100.0)[-1].job)
+    assert [each["windows"][0]["phase"] for each in seen.values()] == ["Announced", "Active", "Done"]
+    assert [len(each["windows"][0]["nodes"]) for each in seen.values()] == [1, 1, 1]
+    assert why.job.reason == Reason.MAINTENANCE
+    assert seen[100.0]["windows"][0]["told"] == [why.job.job]
+    assert why.slot is not None
+    assert why.slot[0] == 4000.0, "behind the reservation"
+    (kept,) = seen[100.0]["reservations"]
+    assert (kept["phase"], kept["startSeconds"], kept["for"], len(kept["nodes"])) == ("Planned", 3000.0, "ada", 1)

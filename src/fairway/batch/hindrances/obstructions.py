@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from fairway.batch.job import BatchJob
 from fairway.batch.machine import Machine
 from fairway.batch.reasons import JobStanding, JobState, Reason
-from fairway.batch.upkeep.upkeep import Cause, Upkeep
+from fairway.batch.upkeep.upkeep import ClosingCause, Upkeep
 from fairway.plan import Calendar, Obstacles, QueueRule, Replan, WaitingJob, run_pass
 from fairway.words import nodes_text, time_text
 
@@ -34,7 +34,7 @@ class _Asked(NamedTuple):
     """When it was last asked, and what there was."""
 
     time: float = -math.inf
-    causes: Sequence[Cause] = ()
+    causes: Sequence[ClosingCause] = ()
     state: object = None
 
 
@@ -74,7 +74,7 @@ class Obstructions:
         self._known = found
         return found
 
-    def _is_known(self, plans: Sequence[WaitingJob], causes: list[Cause], now: float) -> bool:
+    def _is_known(self, plans: Sequence[WaitingJob], causes: list[ClosingCause], now: float) -> bool:
         """Was that asked already, and has nothing happened since but time, or not long ago on a large machine?"""
         machine, former = self._machine, self._asked
         starts = {key: promise.slot.start for key, promise in machine.calendar.promises.items()}
@@ -88,7 +88,7 @@ class Obstructions:
         return False
 
 
-def _standing(cause: Cause, plan: WaitingJob, now: float) -> JobStanding:
+def _standing(cause: ClosingCause, plan: WaitingJob, now: float) -> JobStanding:
     if cause.reason is Reason.NODES_UNAVAILABLE:
         number = len(cause.keys)
         are = "is" if number == 1 else "are"

@@ -9,8 +9,9 @@ what is seen: one who comes later does the same. Without windows, reservations a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
 
 from fairway.batch.accounts import JobAccounts
 from fairway.batch.actions import Action
@@ -19,7 +20,7 @@ from fairway.batch.duties.duty import DutyDesk
 from fairway.batch.duties.extending import Closed
 from fairway.batch.job import BatchJob, RunInterval
 from fairway.batch.machine import is_cordoned_by_hand, row_key
-from fairway.batch.reasons import Reason
+from fairway.batch.reasons import JobStanding, Reason
 from fairway.batch.reservations import reservation_closings
 from fairway.batch.upkeep.node_sights import NodeSights
 from fairway.batch.upkeep.queue_taints import taint_actions
@@ -31,10 +32,14 @@ from fairway.cluster import Event
 from fairway.model import Pod
 from fairway.plan import Entrance, WaitingJob
 
-__all__ = ["Cause", "Upkeep"]
+__all__ = ["ClosingCause", "Upkeep"]
 
 
-class Cause(NamedTuple):
+LOOKED_AT: Final = 3
+"""Of so many jobs that something closed stops is asked whether they have a date at all."""
+
+
+class ClosingCause(NamedTuple):
     """Why rows are closed."""
 
     reason: Reason
@@ -159,7 +164,7 @@ class Upkeep:
         payer = self._accounts.payer(job)
         return [] if payer is None else self._accounts.tree.path(payer.account)
 
-    def causes(self, until: float) -> list[Cause]:
+    def causes(self, until: float) -> list[ClosingCause]:
         """What is closed before that time, in the order in which causes are told."""
         found = []
         down = self._down_by_window()
@@ -168,19 +173,19 @@ class Upkeep:
                     and each.kind == "maintenance" and each.start < until]  # fmt: skip
             if keys:
                 keys += down.get(view.window.name, ())
-                found.append(Cause(Reason.MAINTENANCE, view.window.name, *view.occurrences[0], tuple(keys)))
+                found.append(ClosingCause(Reason.MAINTENANCE, view.window.name, *view.occurrences[0], tuple(keys)))
         if len(found) > 1:  # a union of windows, none of which is alone in the way
             first = min(found, key=lambda cause: cause.start)
             found.append(first._replace(keys=tuple(key for cause in found for key in cause.keys)))
         found += [
-            Cause(Reason.RESERVED, each.reservation.name, each.start, each.end, (each.key,))
+            ClosingCause(Reason.RESERVED, each.reservation.name, each.start, each.end, (each.key,))
             for each in self.reservations.views
             if each.key in self.closings and each.start < until
         ]
         known = {key for keys in down.values() for key in keys}
         unknown = tuple(key for key in self._desk.machine.unusable_keys if key not in known)
         if unknown:
-            found.append(Cause(Reason.NODES_UNAVAILABLE, "", -math.inf, math.inf, unknown))
+            found.append(ClosingCause(Reason.NODES_UNAVAILABLE, "", -math.inf, math.inf, unknown))
         return found
 
     def _down_by_window(self) -> dict[str, list[str]]:
@@ -198,11 +203,16 @@ class Upkeep:
 
     # -- after a pass ------------------------------------------------------------------------------------------------
 
-    def judge(self, waiting: Sequence[WaitingJob], obstructed: Sequence[WaitingJob], now: float) -> list[Action]:
-        """Tell those who wait of windows that are announced now, and see until when others wait for one."""
+    def judge(self, waiting: Sequence[WaitingJob], obstructed: Mapping[str, JobStanding], now: float) -> list[Action]:
+        """Tell those who wait of windows that are announced now or that stop them, and see until when they wait."""
         self.awaited = math.inf
         calendar = self._desk.machine.calendar
-        if any(calendar.search(plan) is not None for plan in obstructed[:3]):
+        stopped = islice((plan for plan in waiting if plan.key in obstructed), LOOKED_AT)
+        if obstructed and any(calendar.search(plan) is not None for plan in stopped):
             times = [time for each in self.closings.values() for time in (each.start, each.end) if time > now]
             self.awaited = min(times, default=math.inf)
-        return self.windows.tell_waiting(waiting, now)
+        by_window: dict[str, list[str]] = {}
+        for key, standing in obstructed.items():
+            if standing.reason is Reason.MAINTENANCE:
+                by_window.setdefault(str(standing.detail["window"]), []).append(key)
+        return [*self.windows.tell_waiting(waiting, now), *self.windows.tell_stopped(by_window, now)]

@@ -9,7 +9,7 @@ begins, before anything is done to them. An eviction that was refused is asked f
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -216,6 +216,14 @@ class WindowKeeping:
                 actions += self._tell(view, affected, view.occurrences[0].start)
         return actions
 
+    def tell_stopped(self, stopped: Mapping[str, Sequence[str]], now: float) -> list[Action]:
+        """Those who came since and wait because of a window that is told of; keys by its name."""
+        actions: list[Action] = []
+        for view in self.views if stopped else ():
+            if view.is_told(now) and (keys := stopped.get(view.window.name)):
+                actions += self._tell(view, [AffectedJob(key, "starts later") for key in keys])
+        return actions
+
 
 def _clears_now(view: WindowView) -> bool:
     mode = view.window.spec.mode
@@ -234,7 +242,7 @@ def _ahead_words(view: WindowView, affected: AffectedJob) -> str:
     start, end = view.occurrences[0]
     when = f"maintenance {view.window.name} from {time_text(start)} to {time_text(end)}"
     if affected.was is None:
-        return f"{when}: {FATES[affected.fate]}"
+        return f"{when}: {FATES.get(affected.fate, 'it would start now without it')}"
     if affected.date is None:
         return f"{when}: it has no date any more, and had {time_text(affected.was)}"
     return f"{when}: it starts at {time_text(affected.date)}, not at {time_text(affected.was)}"
