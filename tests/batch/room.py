@@ -47,6 +47,7 @@ class Room:
         queues = settings.pop("queues", {"q": {}})
         objects, faults = settings.pop("objects", ()), settings.pop("faults", ())
         latency = settings.pop("latency", 0.0)
+        recorder = settings.pop("recorder", None)
         limits = QueueLimits(max=Duration(1000), kill_grace=Duration(0))
         made = {
             name: QueueSpec(**{"weights": PLAIN, "limits": limits, **spec}).completed() for name, spec in queues.items()
@@ -58,7 +59,7 @@ class Room:
         came = [Arrival(time, each) for time, each in arrivals]
         plan = Plan(nodes, objects, came, [scheduler], faults=faults, kubelet=times)
         self.told: list[tuple[float, str, str, str]] = []  # events: when, about what, the reason, the words
-        self.simulation = Simulation(plan, Diary(self.told))
+        self.simulation = Simulation(plan, Diary(self.told) if recorder is None else recorder)
         sim = self.simulation.schedulers[0].queues
         assert sim is not None
         self.desk = sim.desk

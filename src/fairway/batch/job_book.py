@@ -94,7 +94,7 @@ class JobBook:
             job.failed.pop(name, None)
             job.ledger.pods = tuple(each for each in job.ledger.pods if each.metadata.name != name)
         if before is None or (not pod.spec.node_name and before is not pod):
-            self.reread(job, now)
+            self.reread(job, now, is_read=before is None and len(job.members) == 1)
         if pod.status.phase == "Running" and uid not in job.running:
             job.running.add(uid)
             self._count_running(job, now)
@@ -272,11 +272,11 @@ class JobBook:
         if job.ledger.owner:
             self._timed_out.setdefault(job.ledger.owner, []).append(job.ledger)
 
-    def reread(self, job: BatchJob, now: float) -> None:
-        """Members, or what is said of it, are others than before."""
+    def reread(self, job: BatchJob, now: float, *, is_read: bool = False) -> None:
+        """Members, or what is said of it, are others than before; `is_read`: what it says was read just now."""
         pod = next(iter(job.members.values()))
         queue = self._queue_of(pod) or job.wishes.queue
-        if len(job.members) > 1 or job.plan is not None:
+        if not is_read:
             job.wishes = read_wishes(list(self._sources(pod)), pod, queue, job.ledger.submitted, self._start)
         job.priority_class = max(each.priority for each in job.members.values())
         job.plan = None
