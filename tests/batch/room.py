@@ -49,6 +49,7 @@ class Room:
         objects, faults = settings.pop("objects", ()), settings.pop("faults", ())
         latency, orders = settings.pop("latency", 0.0), settings.pop("orders", ())
         racks = settings.pop("racks", ())  # of each node, by its number
+        recorder = settings.pop("recorder", None)
         limits = QueueLimits(max=Duration(1000), kill_grace=Duration(0))
         made = {
             name: QueueSpec(**{"weights": PLAIN, "limits": limits, **spec}).completed() for name, spec in queues.items()
@@ -61,7 +62,7 @@ class Room:
         came = [Arrival(time, each) for time, each in arrivals]
         plan = Plan(nodes, objects, came, [scheduler], faults=faults, kubelet=times, orders=orders)
         self.told: list[tuple[float, str, str, str]] = []  # events: when, about what, the reason, the words
-        self.simulation = Simulation(plan, Diary(self.told))
+        self.simulation = Simulation(plan, Diary(self.told) if recorder is None else recorder)
         sim = self.simulation.schedulers[0].queues
         assert sim is not None
         self.desk = sim.desk

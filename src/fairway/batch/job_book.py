@@ -94,7 +94,7 @@ class JobBook:
             job.failed.pop(name, None)
             job.ledger.pods = tuple(each for each in job.ledger.pods if each.metadata.name != name)
         if before is None or (not pod.spec.node_name and before is not pod):
-            self.reread(job, before is not None and _says_otherwise(before, pod))
+            self.reread(job, is_read=before is None and len(job.members) == 1)
         if pod.status.phase == "Running" and uid not in job.running:
             job.running.add(uid)
             self._count_running(job, now)
@@ -254,9 +254,9 @@ class JobBook:
         if job.ledger.owner:
             self._timed_out.setdefault(job.ledger.owner, []).append(job.ledger)
 
-    def reread(self, job: BatchJob, is_said_anew: bool = False) -> None:
-        """Members, or what is said of it, are others than before."""
-        if is_said_anew or len(job.members) > 1 or job.plan is not None:
+    def reread(self, job: BatchJob, *, is_read: bool = False) -> None:
+        """Members, or what is said of it, are others than before; `is_read`: what it says was read just now."""
+        if not is_read:
             job.wishes = self.wishes_now(job)
         job.priority_class = max(each.priority for each in job.members.values())
         job.plan = None
@@ -323,8 +323,3 @@ class JobBook:
         self.decided[job.key] = job
         if job.ledger.ending is not None:
             self.dismissed.update(uid for uid in job.ledger.ending.pods if uid in job.members)
-
-
-def _says_otherwise(before: Pod, pod: Pod) -> bool:
-    one, other = before.metadata, pod.metadata
-    return one.annotations != other.annotations or one.labels != other.labels

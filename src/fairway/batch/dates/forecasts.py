@@ -51,7 +51,7 @@ class Forecasts:
         self._next_date = math.inf  # the first date that somebody was told then
 
     def observe(self, job: BatchJob | None) -> None:
-        """Something happened, to a job if it is given: its dates are judged when it starts, and its run is learnt from."""
+        """Something happened, to a job if it is given: its dates are judged when it starts, its run is learnt from."""
         if self._is_wanted and job is not None:
             self._is_stale = True
             self.book.observe(job)

@@ -1,0 +1,114 @@
+"""Dates that bind: no promise ever moves later, whoever comes, passes or ends early; and forecasts change nothing.
+
+Whole simulations of random jobs, looked at after every step. A promise is what the desk has in its calendar; a date
+that is told by a forecast may not be later than the promise it is about.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairway.batch.batch_world import PassReport
+from fairway.batch.job import BatchJob
+from fairway.plan import StartEstimate
+from fairway.record import NullRecorder
+from fairway.record.vocabulary import PlanKind
+from tests.batch.room import Room
+from tests.properties.test_queues import WANTED, Wanted, arrivals
+
+
+class DateKeeper(NullRecorder):
+    """Wants dates, and keeps them."""
+
+    keeps_estimates = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dates: dict[str, list[StartEstimate]] = {}
+        self.forecasts: list[float] = []
+
+    def job_dated(
+        self, job: BatchJob, estimate: StartEstimate, nodes: Sequence[str], factors: Mapping[str, float] | None
+    ) -> None:
+        self.dates.setdefault(job.key, []).append(estimate)
+
+    def planned(self, t: float, scheduler: str, kind: PlanKind, report: PassReport) -> None:
+        if kind is PlanKind.FORECAST:
+            self.forecasts.append(t)
+
+
+def room_of(wanted: list[Wanted], recorder: NullRecorder, **queue: Any) -> Room:
+    """Times are stretched, as dates are told once a minute."""
+    came = [(each.time, each.object) for each in arrivals(wanted)]
+    return Room(came, (4, 4, 8), queues={"q": queue}, horizon=math.inf, recorder=recorder)  # type: ignore[arg-type]
+
+
+def _is_of(pod: str, key: str) -> bool:
+    name = key.partition("/")[2]
+    return pod == name or pod.rpartition("-")[0] == name
+
+
+LONG = WANTED.map(lambda want: want._replace(limit=want.limit * 40, gap=want.gap * 20))
+
+
+@settings(max_examples=25, deadline=None)
+@given(wanted=st.lists(LONG, min_size=1, max_size=12))
+def test_conservative_promises_never_move_later(wanted: list[Wanted]) -> None:
+    keeper = DateKeeper()
+    room = room_of(wanted, keeper, discipline="conservative")
+    timeline = room.simulation.timeline
+    latest: dict[str, float] = {}
+    while timeline.step():
+        assert timeline.now() < 1e6
+        if room.desk.is_due:
+            continue
+        for key, promise in room.desk.machine.calendar.promises.items():
+            assert promise.slot.start <= latest.get(key, math.inf) + 1e-6, key
+            latest[key] = promise.slot.start
+    for key, told in keeper.dates.items():
+        first = told[0]
+        assert first.is_promised
+        assert (
+            min(time for name, time in room.starts.items() if _is_of(name, key)) <= first.by_limits + 1e-6
+        )  # nobody is later than it was first told
+
+
+@settings(max_examples=30, deadline=None)
+@given(wanted=st.lists(LONG, min_size=1, max_size=12), discipline=st.sampled_from(["easy", "conservative"]))
+def test_whoever_is_let_pass_delays_no_promise(wanted: list[Wanted], discipline: str) -> None:
+    """In every pass: those who were promised a date before it still have one that is no later, or started."""
+    room = room_of(wanted, NullRecorder(), discipline=discipline)
+    timeline, held = room.simulation.timeline, dict[str, float]()
+    while timeline.step():
+        assert timeline.now() < 1e6
+        if room.desk.is_due:
+            continue
+        promises = room.desk.machine.calendar.promises
+        for key, date in held.items():
+            job = room.desk.book.find(key)
+            if job is not None and not job.is_released and job.started is None:
+                assert promises[key].slot.start <= date + 1e-6
+        held = {key: promise.slot.start for key, promise in promises.items()}
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    wanted=st.lists(LONG, min_size=1, max_size=12),
+    discipline=st.sampled_from(["fifo", "walk", "easy", "conservative"]),
+)
+def test_forecasts_change_nothing_and_keep_their_distance(wanted: list[Wanted], discipline: str) -> None:
+    keeper = DateKeeper()
+    dated, plain = (room_of(wanted, each, discipline=discipline) for each in (keeper, NullRecorder()))
+    for room in (dated, plain):
+        room.until(1e6)
+    assert dated.starts == plain.starts
+    assert all(later - sooner >= 60.0 for sooner, later in zip(keeper.forecasts, keeper.forecasts[1:], strict=False))
+    for told in keeper.dates.values():
+        for each in told:
+            assert each.as_of <= each.likely <= each.safe
+            assert not each.is_promised or each.safe <= each.by_limits
