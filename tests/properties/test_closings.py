@@ -23,7 +23,6 @@ from fairway.record import NullRecorder
 from fairway.scheduler import Scheduler
 from fairway.sim.api_server import ApiServer
 from fairway.sim.batch_world import SimDesk, planned
-from fairway.sim.job_store import JobStore
 from fairway.sim.timeline import Timeline
 from fairway.testing import node, pod
 from tests.batch.room import PLAIN, Room, job
@@ -200,7 +199,6 @@ class Cluster:
         limits = QueueLimits(max=Duration(1e6), kill_grace=Duration(0))
         queue = QueueSpec(weights=PLAIN, limits=limits).completed()
         self.settings = BatchSettings({"q": queue}, windows=windows)
-        self.store = JobStore({})
         self.evicted: list[str] = []
         for number, rack in enumerate(RACKS):
             self.api.create(node(f"n{number}", cpu=4, labels={"rack": rack}, unschedulable=number in persons))
@@ -214,7 +212,7 @@ class Cluster:
     def look(self, time: float, cuts: int | None) -> bool:
         """A new desk looks; is it killed after so many actions?"""
         self.timeline.run(time)
-        desk = CuttingDesk("s", self.settings, self.api, NullRecorder(), lambda: None, self.store)
+        desk = CuttingDesk("s", self.settings, self.api, NullRecorder(), lambda: None)
         scheduler = Scheduler(
             planned(default_configuration(REGISTRY), self.settings),
             _World(self.timeline),  # type: ignore[arg-type]
