@@ -86,7 +86,9 @@ def beside_pyss(log: Path, discipline: str, pyss: Path | None, python: str, repe
     if not theirs:
         return words, True
     ratio = min(ours) / min(theirs)
-    return f"{words}, pyss {min(theirs):.1f} s: {ratio:.1f} ×, at most {RATIO[discipline]:g}", ratio <= RATIO[discipline]
+    return f"{words}, pyss {min(theirs):.1f} s: {ratio:.1f} ×, at most {RATIO[discipline]:g}", ratio <= RATIO[
+        discipline
+    ]
 
 
 def made_up(path: Path, number: int, size: int = 256) -> None:
@@ -136,7 +138,10 @@ def main() -> int:
         for discipline in (arguments.only,) if arguments.only else PYSS:
             words, holds = beside_pyss(log, discipline, arguments.pyss, arguments.python, arguments.repeat)
             all_hold &= holds
-            print(f"{log.name.removesuffix('.swf.gz'):16} {discipline:14} {words}   {'yes' if holds else 'NO'}", flush=True)
+            print(
+                f"{log.name.removesuffix('.swf.gz'):16} {discipline:14} {words}   {'yes' if holds else 'NO'}",
+                flush=True,
+            )
     if arguments.jobs:
         words, holds = many(arguments.jobs)
         all_hold &= holds

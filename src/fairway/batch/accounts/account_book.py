@@ -81,7 +81,7 @@ class AccountBook(Value, frozen=True, kw_only=True):
     told: dict[str, int] = {}  # percent of the budget that was told of, by name of the period
 
     def usage(self, before: AccountBook | None = None) -> dict[str, DecayedUsage]:
-        """What is settled by user, for `FairShares.load`; only of those about whom a book from before says otherwise."""
+        """What is settled by user, for `FairShares.load`; only of those that a book from `before` has otherwise."""
         former: Mapping[str, UserBook] = {} if before is None else before.users
         return {user: book.usage for user, book in self.users.items() if former.get(user) is not book}
 

@@ -70,7 +70,9 @@ def recorded_files(path: Path) -> list[SlurmFile]:
     files += [SlurmFile(log, LOGS) for log in find_logs(path)]
     if not files:
         names = ", ".join(f"{kind}*{SUFFIXES[0]}[.gz]" for kind in KINDS)
-        problem = f"holds nothing that was recorded from Slurm; there would be files named {names}, or {LOGS}/*.swf[.gz]"
+        problem = (
+            f"holds nothing that was recorded from Slurm; there would be files named {names}, or {LOGS}/*.swf[.gz]"
+        )
         raise DecodeError(problem, source=str(path))
     return files
 
