@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-estimates soak chaos fuzz reference e2e lock protos sbom image format clean
+.PHONY: help demo test browser pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-estimates bench-logs soak chaos fuzz reference e2e lock protos sbom image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ bench-plan: $(STAMP) ## what a pass of the planner costs: 5,000 nodes, 2,000 wai
 
 bench-estimates: $(STAMP) ## when will it start: how good the dates of logged and made-up jobs are, and what they cost
 	$(BIN)/python benchmarks/estimates.py
+
+bench-logs: $(STAMP) ## what logs of jobs cost through the whole engine; PYSS=folder PYSS_PYTHON=python2.7 to compare
+	$(BIN)/python benchmarks/logs.py $(if $(PYSS),--pyss $(PYSS)) $(if $(PYSS_PYTHON),--python $(PYSS_PYTHON))
 
 soak: $(STAMP) ## 25 minutes of churn on a real API server: memory and latency stay flat
 	$(BIN)/python benchmarks/soak.py

@@ -53,7 +53,8 @@ placements pod by pod and device by device, and for Random the means over seeds 
 With --slurm DIR, the files in DIR that were recorded from a real Slurm are made again. plan-*.jsonl.gz: a machine,
 waiting jobs, and when and where Slurm planned them; job by job the start has to be Slurm's, and Fairway's own plan of
 the whole has to be valid. fairshare*, priority*: trees of shares and priorities of jobs, which have to be the same.
-docs/batch.md says what each row of the table means.
+swf/NAME.swf.gz with swf-expected/NAME.POLICY.starts.gz: logs of jobs, which are played through the whole engine and
+have to start when they did in other simulators (some minutes). docs/batch.md says what each row of the table means.
 
 \b
 Exit codes: 0 all match; 3 some do not, or could not be run; 1 a file cannot be read.

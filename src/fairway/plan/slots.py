@@ -99,10 +99,10 @@ def first_alone(
     """
     wanted = need > 0
     amounts = need[wanted, None]
-    fits = (timeline.free[wanted] >= amounts).all(axis=0)
+    fits: NDArray[np.bool_] = np.logical_and.reduce(timeline.free[wanted] >= amounts, axis=0)
     if own is not None:
         mine = slice(*own)
-        fits[mine] = (timeline.free[wanted, mine] >= 0).all(axis=0)
+        fits[mine] = np.logical_and.reduce(timeline.free[wanted, mine] >= 0, axis=0)
     taken = np.flatnonzero(~fits)
     if not len(taken):
         return start
