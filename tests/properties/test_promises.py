@@ -45,7 +45,7 @@ class DateKeeper(NullRecorder):
 def room_of(wanted: list[Wanted], recorder: NullRecorder, **queue: Any) -> Room:
     """Times are stretched, as dates are told once a minute."""
     came = [(each.time, each.object) for each in arrivals(wanted)]
-    return Room(came, (4, 4, 8), queues={"q": queue}, horizon=math.inf, recorder=recorder)  # type: ignore[arg-type]
+    return Room(came, (4, 4, 8), queues={"q": queue}, horizon=math.inf, recorder=recorder)
 
 
 def _is_of(pod: str, key: str) -> bool:
