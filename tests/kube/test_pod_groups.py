@@ -124,6 +124,11 @@ def test_a_member_overlooks_what_one_before_it_in_the_attempt_wants(
     second["metadata"]["labels"] = {"app": "quiet"}
     for each in (first, second):
         api.create(each)
+    herald = member("herald", namespace, "")  # pods are seen in order: when it is bound, the two are in the queue
+    del herald["spec"]["schedulingGroup"]
+    herald["spec"]["containers"][0]["resources"] = {}
+    api.create(herald)
+    wait_until(lambda: "herald" in bound(api, namespace), "the two are seen", PATIENCE)
     path = f"/apis/scheduling.k8s.io/v1alpha2/namespaces/{namespace}/podgroups"
     api.request("POST", path, group("train", namespace, 1))
     wait_until(lambda: "first" in bound(api, namespace), "the first is bound", PATIENCE)

@@ -3,13 +3,16 @@ from __future__ import annotations
 import pytest
 
 from fairway.model import ObjectMeta, Pod
+from fairway.plugin import Hint, Refusal
 from fairway.queue import Place, QueuedPod, SchedulingQueue
 from tests.queue.builders import (
+    NODE_ADDED,
     NODE_LABEL,
     POD_DELETED,
     VirtualClock,
     change,
     drain,
+    gates,
     names,
     ordered,
     pod,
@@ -302,6 +305,24 @@ def test_pending_shows_every_pod_once() -> None:
     assert len(queue) == 5
     assert queue.find("refused") is refused
     assert queue.find("nobody") is None
+
+
+def test_an_observer_hears_that_a_gated_pod_is_gated_for_another_reason() -> None:
+    words = ["no group"]
+    heard: list[tuple[Place | None, Place | None, tuple[str, ...]]] = []
+
+    def observe(queued: QueuedPod, before: Place | None, after: Place | None, event: str, time: float) -> None:
+        assert queued.refusal is not None
+        heard.append((before, after, queued.refusal.reasons))
+
+    rules = gates({"Together": lambda _: Refusal((words[0],))}, {"Together": (Hint(NODE_ADDED),)})
+    queue = queue_of(VirtualClock(), rules=rules, observer=observe)
+    queue.add(pod("a"))
+    queue.move([change(NODE_ADDED)])
+    words[0] = "too few"
+    queue.move([change(NODE_ADDED)])
+    queue.move([change(NODE_ADDED)])
+    assert heard == [(None, GATED, ("no group",)), (GATED, GATED, ("too few",))]
 
 
 def test_an_observer_hears_of_every_move() -> None:

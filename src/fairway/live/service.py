@@ -291,8 +291,10 @@ class LiveScheduler:
     def _queue_moved(
         self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float
     ) -> None:
-        self.metrics.queue_moved(queued, before, place, event, now)
         self.world.queue_moved(queued, before, place, event, now)
+        if before is place:  # the same gate, in other words: for people alone
+            return
+        self.metrics.queue_moved(queued, before, place, event, now)
         for listener in self.listeners:
             listener.queue_moved(queued, before, place, event, now)
 

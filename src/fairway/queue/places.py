@@ -26,7 +26,10 @@ from fairway.queue.unschedulable import UnschedulablePods
 __all__ = ["ASIDE", "Observer", "Places"]
 
 Observer = Callable[[QueuedPod, Place | None, Place | None, str, float], None]
-"""Told of every move: the pod, from where, to where (None: not in the queue), upon which event, when."""
+"""Told of every move: the pod, from where, to where (None: not in the queue), upon which event, when.
+
+A gated pod that is kept out for another reason than before stays where it is: from `GATED` to `GATED`.
+"""
 
 ACTIVE, BACKOFF = Place.ACTIVE, Place.BACKOFF  # looking up a member of an enum is slow, and these are in the hot path
 ASIDE = (Place.UNSCHEDULABLE, Place.GATED)
@@ -136,7 +139,8 @@ class Places:
         before, queued.place = queued.place, place
         if type(queued) is QueuedGroup:
             self._group_moved(queued, place, event, now)
-        elif self._observer is not None and before is not place:
+        elif self._observer is not None and (before is not place or _is_news(queued)):
+            queued.told_refusal = queued.refusal
             self._observer(queued, before, place, event, now)
 
     def _group_moved(self, entry: QueuedGroup, place: Place | None, event: str, now: float) -> None:
@@ -174,3 +178,8 @@ class Places:
             queued.was_flushed = False  # it will not be tried because of the flush
         self.aside.put(queued)
         self.moved(queued, Place.GATED if queued.is_gated else Place.UNSCHEDULABLE, event, now)
+
+
+def _is_news(queued: QueuedPod) -> bool:
+    """Is a pod gated for another reason than observers know?"""
+    return queued.place is Place.GATED and queued.refusal != queued.told_refusal

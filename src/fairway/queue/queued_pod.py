@@ -50,6 +50,7 @@ class QueuedPod(msgspec.Struct, eq=False, kw_only=True, gc=False):
 
     gating_plugin: str = ""  # whose `pre_enqueue` refused it; "" when it is not gated
     refusal: Refusal | None = None  # and in which words
+    told_refusal: Refusal | None = None  # the words that observers heard when it was last said to be gated
     was_flushed: bool = False  # it is active only because it had waited too long, not because anything happened
     flush_timestamp: float = -math.inf  # when that was
 

@@ -344,4 +344,5 @@ class SimScheduler:
     def _queue_moved(
         self, queued: QueuedPod, origin: Place | None, place: Place | None, event: str, time: float
     ) -> None:
-        self._recorder.queue_moved(time, self.name, queued.uid, origin, place, event)
+        if origin is not place:
+            self._recorder.queue_moved(time, self.name, queued.uid, origin, place, event)
