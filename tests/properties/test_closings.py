@@ -271,4 +271,4 @@ def test_cordons_are_as_they_should_be_whenever_desks_are_killed(
             expected = (covered or number in persons, covered and number not in persons)
             assert cluster.cordons()[f"n{number}"] == expected
         assert len(set(cluster.evicted)) == len(cluster.evicted), "nobody is asked twice"
-    assert {status.phase for status in cluster.store.statuses.values()} == {"Done"}
+    assert {status.phase for status in cluster.api.job_stores["s"].statuses.values()} == {"Done"}

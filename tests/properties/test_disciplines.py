@@ -21,7 +21,8 @@ from fairway.plan import (
     member_need,
     run_pass,
 )
-from fairway.plan.bookings import WHOLE, Promise
+from fairway.plan.bookings import Promise
+from fairway.plan.waiting_job import WHOLE
 from tests.plan.naive_plan import Taking, free_of, told
 
 CAPACITY = np.array([[4, 8], [4, 8], [8, 8]], np.int64)

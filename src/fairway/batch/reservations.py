@@ -23,7 +23,7 @@ from fairway.batch.job import RunInterval
 from fairway.batch.occurrences import parse_moment
 from fairway.model.batch import ReservationSpec
 from fairway.plan import Calendar
-from fairway.plan.bookings import WHOLE
+from fairway.plan.waiting_job import WHOLE
 from fairway.words import length_text, nodes_text
 
 __all__ = [

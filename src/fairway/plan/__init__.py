@@ -8,7 +8,7 @@ clock, a file or a cluster. Called by the desk of `batch/` and by the command `c
 """
 
 from fairway.plan.allowances import Allowances, Share
-from fairway.plan.bookings import BookingMode, Calendar, Dependency, Promise, WaitingJob, member_need, ready_time
+from fairway.plan.bookings import BookingMode, Calendar, Promise
 from fairway.plan.calibration import Calibration, DateJudgement, EstimateBook, EstimateSummary
 from fairway.plan.disciplines import Discipline, PassOutcome, QueueRule, Replan, dates, run_pass
 from fairway.plan.entrances import Entrance
@@ -20,6 +20,7 @@ from fairway.plan.run_history import RunHistory, seconds_left
 from fairway.plan.slots import MemberClass, Slot, earliest_slot
 from fairway.plan.start_estimate import Basis, StartEstimate, Way, has_moved
 from fairway.plan.timeline import FreeTimeline
+from fairway.plan.waiting_job import Dependency, WaitingJob, member_need, ready_time
 
 __all__ = [
     "Allowances",

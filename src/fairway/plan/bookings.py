@@ -16,33 +16,26 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.plan.allowances import Allowances, Share
-from fairway.plan.entrances import Entrance, stages
+from fairway.plan.allowances import Allowances
+from fairway.plan.entrances import stages
 from fairway.plan.row_choice import RowChoice
-from fairway.plan.slots import MemberClass, Slot, earliest_slot, first_alone, slot_now
+from fairway.plan.slots import Slot, earliest_slot, first_alone, slot_now
 from fairway.plan.timeline import FreeTimeline
+from fairway.plan.waiting_job import WHOLE, WaitingJob, member_need
 
 __all__ = [
     "HORIZON",
-    "WHOLE",
     "BookingMode",
     "Calendar",
-    "Dependency",
     "Promise",
-    "WaitingJob",
-    "member_need",
-    "ready_time",
 ]
-
-WHOLE: Final = 1 << 40
-"""A row's access while nobody is there. Millions of windows over one another stay far from what a number can hold."""
 
 HORIZON: Final = 14 * 86400.0
 """Nothing is planned later than this from now, as in Slurm's bf_window of the recorded cases: fourteen days."""
@@ -59,28 +52,6 @@ class BookingMode(enum.Enum):
     NODES = "nodes"
 
 
-class Dependency(NamedTuple):
-    """Another job that has to have started, or ended, before this one."""
-
-    key: str
-    on_end: bool  # it has to have ended; else: started
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WaitingJob:
-    """A job as the plan sees it."""
-
-    key: str
-    classes: tuple[MemberClass, ...]  # largest first: that is how they are placed
-    duration: float  # its limit; infinite: it never ends by itself
-    queue: str = ""
-    begin: float = -math.inf
-    after: tuple[Dependency, ...] = ()
-    domains: tuple[NDArray[np.bool_], ...] = ()  # (num_rows,) each: all members within one of them; empty: anywhere
-    shares: tuple[Share, ...] = ()  # of allowances, beside its rows
-    entrances: tuple[Entrance, ...] = ()  # closings that are none for it
-
-
 class Promise(NamedTuple):
     """Room that is kept for a job."""
 
@@ -93,22 +64,6 @@ class _Taking(NamedTuple):
     amounts: NDArray[np.int64]  # (num_columns,) or (len(rows), num_columns)
     start: float
     end: float
-
-
-def member_need(amounts: Sequence[int] | NDArray[np.int64], *, exclusive: bool = False) -> NDArray[np.int64]:
-    """What a member needs: these amounts, and access."""
-    return np.append(np.asarray(amounts, np.int64), WHOLE if exclusive else 1)
-
-
-def ready_time(job: WaitingJob, ends: Mapping[str, tuple[float, float]]) -> float | None:
-    """When a job may start, given when others start and end; None if that of one it waits for is not known."""
-    ready = job.begin
-    for dependency in job.after:
-        times = ends.get(dependency.key)
-        if times is None:
-            return None
-        ready = max(ready, times[dependency.on_end])
-    return ready
 
 
 class Calendar:
@@ -282,7 +237,7 @@ class Calendar:
         timeline, (members, *others) = self.timeline, job.classes
         if timeline.num_rows > 1 or others or members.count > 1 or members.eligible is not None or job.shares:
             return False
-        if job.domains or self.mode is not BookingMode.AMOUNTS:
+        if job.domains or job.entrances or self.mode is not BookingMode.AMOUNTS:
             return False
         slot = self.promises[job.key].slot
         begin = int(timeline.starts.searchsorted(slot.start, "left"))

@@ -15,8 +15,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fairway.plan.bookings import BookingMode, Calendar, Promise, WaitingJob, ready_time
+from fairway.plan.bookings import BookingMode, Calendar, Promise
 from fairway.plan.slots import Slot
+from fairway.plan.waiting_job import WaitingJob, ready_time
 
 __all__ = ["Discipline", "PassOutcome", "QueueRule", "Replan", "dates", "run_pass"]
 

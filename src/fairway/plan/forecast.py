@@ -13,12 +13,12 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from fairway.plan.bookings import WaitingJob
 from fairway.plan.calibration import Calibration, EstimateBook
 from fairway.plan.disciplines import dates
 from fairway.plan.forward import USUAL, Effort, Outlook, Present, play_forward
 from fairway.plan.slots import Slot
 from fairway.plan.start_estimate import Basis, StartEstimate, Way
+from fairway.plan.waiting_job import WaitingJob
 
 __all__ = ["MAX_JOBS", "Amounts", "forecast"]
 

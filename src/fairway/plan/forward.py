@@ -19,9 +19,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from fairway.plan.bookings import Calendar, WaitingJob
+from fairway.plan.bookings import Calendar
 from fairway.plan.disciplines import QueueRule, dates, run_pass
 from fairway.plan.slots import Slot
+from fairway.plan.waiting_job import WaitingJob
 
 __all__ = ["Effort", "Outlook", "Present", "play_forward"]
 

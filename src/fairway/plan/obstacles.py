@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
 
-from fairway.plan.bookings import Calendar, WaitingJob
+from fairway.plan.bookings import Calendar
+from fairway.plan.waiting_job import WaitingJob
 
 __all__ = ["Obstacles"]
 
