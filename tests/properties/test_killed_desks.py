@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -24,8 +24,8 @@ from fairway.batch.dates import DateBook
 from fairway.batch.reasons import JobState
 from fairway.batch.settings import BatchSettings
 from fairway.cluster import Verb
-from fairway.model import Pod
-from fairway.model.batch import AccountSpec, FailureRules, QueueLimits, QueueSpec, WeightSpec
+from fairway.model import Node, Pod
+from fairway.model.batch import AccountSpec, FailureRules, QueueLimits, QueueSpec, WeightSpec, WindowSpec
 from fairway.model.duration import Duration
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.simulation import Fault, Plan
@@ -33,6 +33,7 @@ from fairway.testing import node
 from fairway.trace.workload import Arrival
 from tests.batch.room import job
 from tests.batch.test_failing_jobs import controller, patient
+from tests.properties.test_closings import window
 from tests.sim.mortal import Mortal
 
 PLAIN = WeightSpec(age=0, size=0, fair_share=0, queue=0, class_=0)
@@ -128,6 +129,7 @@ class Witness:
     asked_to_go: Counter[str] = field(default_factory=Counter)
     bound: Counter[str] = field(default_factory=Counter)
     created: Counter[str] = field(default_factory=Counter)
+    node: dict[str, str] = field(default_factory=dict)  # by uid
     _last: dict[str, Pod] = field(default_factory=dict)
 
     def watch(self, event: Any) -> None:
@@ -141,6 +143,7 @@ class Witness:
         group = pod.metadata.annotations.get("fairway.dev/gang")
         self.owner[uid] = group or (holder.name if holder is not None else pod.metadata.name)
         self.created[uid] += event.verb is Verb.ADDED
+        self.node[uid] = pod.spec.node_name
         self.bound[uid] += bool(pod.spec.node_name) and (before is None or not before.spec.node_name)
         self.asked_to_go[uid] += pod.is_terminating and (before is None or not before.is_terminating)
         is_over = event.verb is Verb.DELETED or pod.is_finished
@@ -159,12 +162,12 @@ class Witness:
         return total
 
 
-def batch_settings(discipline: str = "easy") -> BatchSettings:
+def batch_settings(discipline: str = "easy", windows: Mapping[str, WindowSpec] | None = None) -> BatchSettings:
     limits = QueueLimits(max=Duration(1000), kill_grace=Duration(2), warn_before=Duration(5))
     failure = FailureRules(retries=2, broken_after=Duration(10), lost_after=Duration(40))
     queue = QueueSpec(discipline=discipline, weights=PLAIN, limits=limits, failure=failure)  # type: ignore[arg-type]
     accounts = {"physics": AccountSpec(weights={"cpu": 1.0}), "bio": AccountSpec(weights={"cpu": 3.0})}
-    return BatchSettings({"q": queue.completed()}, accounts)
+    return BatchSettings({"q": queue.completed()}, accounts, windows=dict(windows or {}))
 
 
 def lived(
@@ -173,17 +176,20 @@ def lived(
     faults: tuple[Fault, ...] = (),
     discipline: str = "easy",
     dates: bool = False,
+    windows: Mapping[str, WindowSpec] | None = None,
 ) -> tuple[Mortal, Witness]:
     """A whole simulation, and what was seen of it."""
     time, arrivals = 0.0, []
     for number, want in enumerate(wanted):
         time += want.gap
         things = FEATURES[want.feature](f"j{number}", want)
-        arrivals += [Arrival(time, patient(each) if isinstance(each, Pod) and faults else each) for each in things]
-    nodes = [node(f"n{number}", cpu=4) for number in range(2)]
+        arrivals += [
+            Arrival(time, patient(each) if isinstance(each, Pod) and (faults or windows) else each) for each in things
+        ]
+    nodes = [node(f"n{number}", cpu=4, labels={"rack": f"r{number}"}) for number in range(2)]
     latency = KubeletSettings(start_latency=1.0, termination_latency=1.0)
     plan = Plan(nodes, (), arrivals, [], faults=faults, kubelet=latency)
-    mortal = Mortal(plan, batch_settings(discipline), fuses, dates)
+    mortal = Mortal(plan, batch_settings(discipline, windows), fuses, dates)
     witness = Witness(mortal.simulation.timeline.now)
     mortal.simulation.api.watch(witness.watch)
     mortal.simulation.timeline.run(END)
@@ -308,6 +314,29 @@ def test_a_lost_node_is_waited_for_no_longer_because_somebody_died(
     assert all(count <= 1 for count in witness.asked_to_go.values())
     assert {record.standing.state for record in mortal.store.records()} == {JobState.FINISHED}
     assert all(record.ledger.is_settled for record in mortal.store.records())
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    wanted=st.lists(WANTED.filter(lambda want: "made" not in want.feature), min_size=1, max_size=4),
+    fuses=st.lists(st.integers(0, 25), max_size=10),
+    start=st.sampled_from([8.0, 25.0, 60.0]),
+    length=st.sampled_from([10.0, 90.0]),
+    mode=st.sampled_from(["avoid", "drain", "kill"]),
+)
+def test_windows_are_carried_out_whoever_died(
+    wanted: list[Wanted], fuses: list[int], start: float, length: float, mode: str
+) -> None:
+    """Nobody begins to run on closed nodes, these are given back, nobody is evicted twice, all ends and is settled."""
+    mortal, witness = lived(wanted, fuses, windows={"w": window(start, length, mode, rack="r0")})
+    assert_sound(mortal, witness)
+    for uid, (begin, _) in witness.ran.items():
+        assert witness.node[uid] != "n0" or not start + 1.0 < begin < start + length, (
+            "it was bound before, or not at all"
+        )
+    there = [each for each in mortal.simulation.api.everything() if isinstance(each, Node)]
+    assert [each.spec.unschedulable for each in there] == [False, False]
+    assert {status.phase for status in mortal.store.statuses.values()} == {"Done"}
 
 
 @settings(max_examples=10, deadline=None)
