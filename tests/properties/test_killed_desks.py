@@ -33,7 +33,7 @@ from fairway.testing import node
 from fairway.trace.workload import Arrival
 from tests.batch.room import job
 from tests.batch.test_failing_jobs import controller, patient
-from tests.properties.test_closings import window
+from tests.batch.upkeep.closed_times import window
 from tests.sim.mortal import Mortal
 
 PLAIN = WeightSpec(age=0, size=0, fair_share=0, queue=0, class_=0)
