@@ -18,7 +18,7 @@ ASKED = {
     "by name": ("wait_p95", ["wait_p95"]),
     "as tables have it": ("wait p95", ["wait_p95"]),
     "for a resource": ("utilisation_nvidia.com/gpu", ["utilisation_{}"]),
-    "by a part": ("slowdown_p", ["slowdown_p50", "slowdown_p95", "slowdown_p99"]),
+    "by a part": ("waiting_age_p", ["waiting_age_p50", "waiting_age_p95", "waiting_age_p99"]),
 }
 
 

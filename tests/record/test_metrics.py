@@ -13,7 +13,7 @@ import pytest
 from fairway.record import Metrics, Run
 from fairway.record.distribution import Distribution, jain_index
 from fairway.record.load import LoadHistory, Spans
-from fairway.record.metric_definitions import DEFINITIONS, definition_of
+from fairway.record.metric_definitions import DEFINITIONS, QUEUE_METRICS, definition_of
 from fairway.record.placement import fragmentation, imbalance, nodes_used
 from fairway.record.vocabulary import NodeEnd, PodEnd
 from fairway.testing import node, pod
@@ -84,7 +84,8 @@ def test_every_metric_is_defined_and_every_definition_is_met(metrics: Metrics) -
     of_data = {one.name for one in DEFINITIONS if one.name.startswith("data_")}  # and test_data_metrics these
     of_jobs = {one.name for one in DEFINITIONS if one.name.startswith(JOBS)}  # and test_job_metrics these
     missing = {one.name for one in DEFINITIONS} - {one.name for one in found if one}
-    missing -= of_devices | of_prices | of_data | of_jobs
+    of_queues = {one.name for one in QUEUE_METRICS} | {one.name for one in DEFINITIONS if one.name.startswith("queue_")}
+    missing -= of_devices | of_prices | of_data | of_jobs | of_queues  # the last: test_queue_metrics
     elsewhere = {"timing_plugin_seconds_{}", "utilisation_allocated_{}"}  # the second: test_exclusive_load
     assert missing <= elsewhere | {f"waiting_age_{part}" for part in ("mean", "p50", "p95", "p99", "max")}
 

@@ -12,7 +12,7 @@ import pytest
 from fairway.explain.queues.date_record import date_record
 from fairway.explain.queues.queue_jobs import QueueJob, queue_jobs
 from fairway.record import Run
-from fairway.record.metric_definitions import definition_of
+from fairway.record.metric_definitions import DEFINITIONS, QUEUE_METRICS, definition_of
 from tests.explain.queues.queue_runs import queue_run
 
 
@@ -78,5 +78,9 @@ def test_they_are_what_a_plain_count_finds_in_all_and_by_queue(path: Path) -> No
 def test_each_is_defined(path: Path) -> None:
     with Run.open(path) as run:
         flat = run.metrics().flat()
-    assert [name for name in flat if definition_of(name) is None] == []
+    found = {definition_of(name) for name in flat}
+    assert None not in found
+    missing = {*QUEUE_METRICS, *(one for one in DEFINITIONS if one.name.startswith("queue_"))} - found
+    # Nobody was ended at a limit there, and no account waited for its share.
+    assert {one.name.removeprefix("queue_{}_") for one in missing} == {"limit_late_max", "fairness_error"}
     assert definition_of("queue_batch_safe_held") != definition_of("safe_held")

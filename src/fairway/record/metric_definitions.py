@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-__all__ = ["DEFINITIONS", "Definition", "definition_of"]
+__all__ = ["DEFINITIONS", "QUEUE_METRICS", "Definition", "definition_of"]
 
 
 @dataclass(frozen=True, slots=True)
