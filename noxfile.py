@@ -2,7 +2,8 @@
 
 `make pythons` runs the sessions `tests-3.x`: the tests on every Python that the machine has. `make test` ends with the
 session `edges`: what is neither slow nor needs a real control plane, on the oldest and the newest of them, unless
-`.venv` is of that version. What follows `--` is handed to pytest.
+`.venv` is of that version. Transcripts and properties are left out there: they take long, and say little of a Python.
+What follows `--` is handed to pytest.
 """
 
 import platform
@@ -12,7 +13,8 @@ import nox
 
 from tests.pythons import Interpreter, edges, find_pythons, python_folders
 
-QUICK = ("--ignore", "tests/kube", "-m", "not slow", "--hypothesis-profile", "few")
+LEFT_OUT = ("tests/kube", "tests/golden", "tests/properties")
+QUICK = (*(f"--ignore={folder}" for folder in LEFT_OUT), "-m", "not slow", "--hypothesis-profile", "few")
 PYTHONS = find_pythons(python_folders())
 
 nox.options.tags = ["pythons"]
