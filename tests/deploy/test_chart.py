@@ -203,6 +203,40 @@ def test_gangs_are_on_and_give_the_rights_that_they_take() -> None:
     }
 
 
+OURS = ("accounts", "jobrecords", "maintenancewindows", "queues", "reservations")
+
+
+def test_batch_gives_the_kinds_and_the_rights_that_they_take_and_no_other() -> None:
+    without = render()
+    assert not [each for each in without if each["kind"] == "CustomResourceDefinition"]
+    objects = render({"batch.enabled": True})
+    kinds = [each for each in objects if each["kind"] == "CustomResourceDefinition"]
+    assert sorted(each["spec"]["names"]["plural"] for each in kinds) == sorted(OURS)
+    # A release that goes leaves the books of accounts.
+    assert all(each["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep" for each in kinds)
+    assert not [each for each in render({"batch.enabled": True, "batch.crds": False}) if each in kinds]
+    read = {("fairway.dev", kind, verb) for kind in OURS for verb in ("get", "list", "watch")}
+    written = {("fairway.dev", f"{kind}/status", "update") for kind in OURS}
+    assert cluster_rights({"batch.enabled": True}) - cluster_rights({}) == {
+        *read,
+        *written,
+        *(("fairway.dev", "jobrecords", verb) for verb in ("create", "delete", "patch")),
+        ("", "pods", "patch"),
+        ("", "pods/eviction", "create"),
+        ("", "nodes", "patch"),
+        ("batch", "jobs", "patch"),
+    }
+    assert cluster_rights({"batch.enabled": True, "shadow": True}) - cluster_rights({"shadow": True}) == read
+
+
+def test_batch_without_gangs_may_read_jobs() -> None:
+    lonely = {"gangs.mode": ""}
+    given = cluster_rights({"batch.enabled": True} | lonely) - cluster_rights(lonely)
+    assert {right for right in given if right[0] == "batch"} == {
+        ("batch", "jobs", verb) for verb in ("list", "watch", "patch")
+    }
+
+
 def test_the_guard_gives_the_right_to_patch_nodes_and_no_other() -> None:
     without = cluster_rights({})
     assert cluster_rights({"exclusiveGuard.enabled": True}) - without == {("", "nodes", "patch")}
@@ -297,16 +331,25 @@ def test_network_policy_can_be_narrower() -> None:
     assert one(render(values | {"networkPolicy.metricsFrom": []}), "NetworkPolicy")["spec"]["ingress"] == []
 
 
-def test_no_right_is_for_everything() -> None:
-    for role in (each for each in render() if each["kind"] in ("Role", "ClusterRole")):
+ALL_RIGHTS: list[dict[str, Any]] = [
+    {},
+    {"batch.enabled": True, "exclusiveGuard.enabled": True},
+    {"batch.enabled": True, "gangs.mode": ""},
+]
+
+
+@pytest.mark.parametrize("values", ALL_RIGHTS, ids=["default", "batch", "batch without gangs"])
+def test_no_right_is_for_everything(values: dict[str, Any]) -> None:
+    for role in (each for each in render(values) if each["kind"] in ("Role", "ClusterRole")):
         for rule in role["rules"]:
             words = [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
             assert not any("*" in word for word in words)
             assert not {"secrets", "configmaps"} & set(rule["resources"])
 
 
-def test_no_right_is_given_twice() -> None:
-    for role in (each for each in render() if each["kind"] in ("Role", "ClusterRole")):
+@pytest.mark.parametrize("values", ALL_RIGHTS, ids=["default", "batch", "batch without gangs"])
+def test_no_right_is_given_twice(values: dict[str, Any]) -> None:
+    for role in (each for each in render(values) if each["kind"] in ("Role", "ClusterRole")):
         granted = [
             (group, resource, verb, tuple(rule.get("resourceNames", ())))
             for rule in role["rules"]

@@ -25,6 +25,7 @@ APPS: Final = "apis/apps/v1"
 STORAGE: Final = "apis/storage.k8s.io/v1"
 RBAC: Final = "apis/rbac.authorization.k8s.io/v1"
 RESOURCE: Final = "apis/resource.k8s.io/v1"
+OURS: Final = "apis/fairway.dev/v1alpha1"
 
 
 class Kind(NamedTuple):
@@ -64,6 +65,11 @@ KINDS: Final = {
     "DeviceClass": Kind(RESOURCE, "deviceclasses", False),
     "Lease": Kind("apis/coordination.k8s.io/v1", "leases"),
     "Event": Kind("apis/events.k8s.io/v1", "events"),
+    "Queue": Kind(OURS, "queues", False),
+    "Account": Kind(OURS, "accounts", False),
+    "MaintenanceWindow": Kind(OURS, "maintenancewindows", False),
+    "Reservation": Kind(OURS, "reservations", False),
+    "JobRecord": Kind(OURS, "jobrecords"),
     "Role": Kind(RBAC, "roles"),
     "RoleBinding": Kind(RBAC, "rolebindings"),
     "ClusterRole": Kind(RBAC, "clusterroles", False),
