@@ -10,6 +10,7 @@ import sysconfig
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,12 @@ PACKAGE = ROOT / "src" / "fairway"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.stem.endswith("_pb2"))  # nobody wrote those
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-each_module = pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+SOURCES = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in MODULES}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(source) for name, source in SOURCES.items()}
 
 
 def project_files() -> Iterator[Path]:
@@ -51,17 +57,16 @@ def test_no_file_names_a_path_of_one_machine() -> None:
     assert found == []
 
 
-@each_module
-def test_module_says_what_it_is_for(module: Path) -> None:
-    docstring = ast.get_docstring(ast.parse(module.read_text()))
-    assert docstring, "no docstring"
-    if module.name != "__init__.py":
-        assert 3 <= len(docstring.splitlines()) <= 12
+def test_modules_say_what_they_are_for() -> None:
+    docstrings = {name: ast.get_docstring(tree) for name, tree in trees().items()}
+    assert [name for name, docstring in docstrings.items() if not docstring] == []
+    lengths = {name: len((docstring or "").splitlines()) for name, docstring in docstrings.items()}
+    assert {n: lines for n, lines in lengths.items() if not n.endswith("__init__.py") and not 3 <= lines <= 12} == {}
 
 
-@each_module
-def test_module_is_not_asking_to_be_two(module: Path) -> None:
-    assert len(module.read_text().splitlines()) <= 350
+def test_no_module_is_asking_to_be_two() -> None:
+    lengths = {name: len(source.splitlines()) for name, source in SOURCES.items()}
+    assert {name: lines for name, lines in lengths.items() if lines > 350} == {}
 
 
 def test_no_room_is_a_hallway() -> None:
@@ -83,27 +88,28 @@ def test_chance_and_the_clock_come_through_doors() -> None:
         assert "import random" not in (ROOT / pattern).read_text()
 
 
-@each_module
-def test_names_say_something(module: Path) -> None:
+def test_names_say_something() -> None:
     empty_modules = {"utils", "util", "helpers", "common", "core", "base", "misc", "manager"}
-    assert empty_modules.isdisjoint(module.relative_to(PACKAGE).with_suffix("").parts)
-    functions = (
-        n for n in ast.walk(ast.parse(module.read_text())) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
+    assert [name for name in SOURCES if not empty_modules.isdisjoint(Path(name).with_suffix("").parts)] == []
     empty_prefix = re.compile(r"_*(?:get|do|process|handle)_")
     not_ours = {"get_command", "process_exited"}  # methods of click and asyncio that are overridden
-    names = {function.name for function in functions} - not_ours
-    assert [name for name in names if empty_prefix.match(name)] == []
+    empty_functions = [
+        f"{name}: {node.name}"
+        for name, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if empty_prefix.match(node.name) and node.name not in not_ours
+    ]
+    assert empty_functions == []
 
 
-@each_module
-def test_array_attributes_end_in_their_shape(module: Path) -> None:
-    source = module.read_text()
-    lines = source.splitlines()
-    declarations = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ClassDef)]
+def test_array_attributes_end_in_their_shape() -> None:
     bare = [
-        ast.unparse(statement)
-        for declaration in declarations
+        f"{name}: {ast.unparse(statement)}"
+        for name, tree in trees().items()
+        for lines in [SOURCES[name].splitlines()]
+        for declaration in ast.walk(tree)
+        if isinstance(declaration, ast.ClassDef)
         for statement in declaration.body
         if isinstance(statement, ast.AnnAssign)
         and ast.unparse(statement.annotation).startswith(("NDArray", "npt.NDArray", "np.ndarray"))
