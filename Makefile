@@ -9,6 +9,9 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# Compiled modules are kept even where the environment says not to: tests start Python hundreds of times.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test browser pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-estimates bench-logs soak chaos fuzz reference e2e lock protos sbom image format clean
 
@@ -19,7 +22,7 @@ demo: $(STAMP) ## a day of a thousand nodes under two policies: which is better?
 	$(BIN)/fairway sim examples/scenarios/day.yaml --policy default --policy packed
 
 test: check ## everything CI checks: make check, then the tests; the quick ones also on the oldest and newest Python
-	$(BIN)/python -m pytest --numprocesses $(WORKERS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --durations 20 --durations-min 5
 	$(BIN)/python -m nox --session edges -- --numprocesses $(WORKERS)
 
 browser: ## Debian's chromium, with which tests look at pages, if it is not there yet

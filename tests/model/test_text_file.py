@@ -87,7 +87,7 @@ def test_a_file_without_lines(tmp_path: Path) -> None:
 
 def test_a_small_file_that_expands_without_end_is_refused(tmp_path: Path) -> None:
     bomb = zlib.compressobj(9, wbits=31)
-    block = b"\n" * (1 << 20)
+    block = (b" " * 1023 + b"\n") * (1 << 10)
     data = b"".join(bomb.compress(block) for _ in range(80)) + bomb.flush()
     file = tmp_path / "bomb.gz"
     file.write_bytes(data)

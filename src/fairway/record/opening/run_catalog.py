@@ -57,6 +57,7 @@ SIDE_OBJECTS: Final = (
     ("trigger", "duckdb_triggers", "trigger_name", ""),
 )
 """What else a DuckDB file can hold: the word for it, the function that lists them, the column with the name."""
+HAS_TRIGGERS: Final = int(duckdb.__version__.partition(".")[0]) >= 2
 
 
 def check_objects(cursor: duckdb.DuckDBPyConnection, path: object) -> str:
@@ -67,9 +68,8 @@ def check_objects(cursor: duckdb.DuckDBPyConnection, path: object) -> str:
     database = str(databases[0][0])
     if database in ("system", "temp"):
         raise RecordError(f"{path} can not be told from DuckDB's own database {database}: rename the file")
-    there = {name for (name,) in cursor.execute("SELECT function_name FROM system.main.duckdb_functions()").fetchall()}
     for word, function, column, but in SIDE_OBJECTS:
-        if function not in there:  # triggers: since DuckDB 2
+        if function == "duckdb_triggers" and not HAS_TRIGGERS:
             continue
         row = cursor.execute(
             f"SELECT {column} FROM system.main.{function}() WHERE database_name = ? {but} LIMIT 1", [database]
