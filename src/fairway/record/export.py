@@ -52,8 +52,9 @@ def export_table(run: Run, path: str | os.PathLike[str], table: str, rows: Table
     """Write one table to this file, in the form that its name ends in: .csv or .parquet; or only these rows of it."""
     path = Path(path)
     _check_tables([table])
-    with _replacing(table, path) as beside:
-        _write(run.tables[table] if rows is None else rows, beside, path, CSV if path.suffix == ".csv" else PARQUET)
+    form = CSV if path.suffix == ".csv" else PARQUET
+    with _connect() as writing, _replacing(table, path) as beside:
+        _write(writing, run.tables[table] if rows is None else rows, beside, path, form)
     return path
 
 
@@ -63,11 +64,11 @@ def _export(run: Run, directory: Path, tables: Iterable[str], suffix: str, form:
     if directory.exists() and not directory.is_dir():
         raise CannotWriteError(f"cannot write to {directory}: it is a file, and tables go into a directory")
     paths = {name: directory / f"{name}{suffix}" for name in wanted}
-    with _made(directory), contextlib.ExitStack() as stack:
+    with _made(directory), _connect() as writing, contextlib.ExitStack() as stack:
         for name, path in paths.items():  # before the first is written
             check_own(path, WHAT, partial(_is_export, name), CannotWriteError)
         for name, path in paths.items():  # none gets its name before all are written
-            _write(run.tables[name], stack.enter_context(_replacing(name, path)), path, form)
+            _write(writing, run.tables[name], stack.enter_context(_replacing(name, path)), path, form)
     return list(paths.values())
 
 
@@ -115,32 +116,44 @@ def _is_export(name: str, path: Path) -> bool:
     return beginning.startswith(header) and (name != "meta" or b"fairway_version" in beginning)
 
 
-def _write(table: Table, beside: Path, path: Path, form: str) -> None:
+def _connect() -> duckdb.DuckDBPyConnection:
+    """One that never saw a run's file."""
+    return duckdb.connect(":memory:", config={"autoload_known_extensions": "false"})
+
+
+def _write(writing: duckdb.DuckDBPyConnection, table: Table, beside: Path, path: Path, form: str) -> None:
     target = str(beside.absolute()).replace("'", "''")
-    columns = ", ".join(
-        f'{_safe_text(name)} AS "{name}"' if form == CSV and kind == "VARCHAR" else f'"{name}"'
-        for name, kind in table.shape.items()
-    )
-    with duckdb.connect(":memory:", config={"autoload_known_extensions": "false"}) as writing:
-        cursor = writing.cursor()  # which draws no progress bar
-        try:
-            cursor.register("rows_of_run", table.stream())
-            cursor.execute(f"COPY (SELECT {columns} FROM rows_of_run) TO '{target}' ({form})")
-        except duckdb.IOException as error:
-            raise CannotWriteError(f"cannot write {path}: {why_refused(error)}") from error
-        except duckdb.Error as error:
-            raise table.problem(error) from error
+    columns = ", ".join(_safe_columns(table) if form == CSV else (f'"{name}"' for name in table.columns))
+    cursor = writing.cursor()  # which draws no progress bar
+    try:
+        cursor.register("rows_of_run", table.stream())
+        cursor.execute(f"COPY (SELECT {columns} FROM rows_of_run) TO '{target}' ({form})")
+        cursor.unregister("rows_of_run")
+    except duckdb.IOException as error:
+        raise CannotWriteError(f"cannot write {path}: {why_refused(error)}") from error
+    except duckdb.Error as error:
+        raise table.problem(error) from error
 
 
-def _safe_text(name: str) -> str:
-    """What `safe_cell` makes of what `visible` makes of a column of texts, in SQL; most texts need neither."""
-    shown = f'"{name}"'
-    for character in _unseen():
-        shown = f"replace({shown}, chr({ord(character)}), '{visible(character)}')"
+def _safe_columns(table: Table) -> Iterator[str]:
+    """Its columns in SQL, texts as `safe_cell` makes them of what `visible` makes of them.
+
+    To write characters out is a long expression, which costs DuckDB more than to look for them; few tables have any.
+    """
+    shape = table.shape
     any_unseen = "".join(f"\\x{{{ord(character):x}}}" for character in _unseen())
-    plain = f'CASE WHEN regexp_matches("{name}", \'[{any_unseen}]\') THEN {shown} ELSE "{name}" END'
+    looks = {name: f"regexp_matches(\"{name}\", '[{any_unseen}]')" for name in shape if shape[name] == "VARCHAR"}
+    has_unseen = bool(looks) and len(table.select("*").where(" OR ".join(looks.values()))) > 0
     begins = "".join(re.escape(character) for character in FORMULA if visible(character) == character)
-    return f"regexp_replace({plain}, '^([{begins}])', '''\\1')"
+    for name in shape:
+        shown = plain = f'"{name}"'
+        if name in looks:
+            if has_unseen:
+                for character in _unseen():
+                    shown = f"replace({shown}, chr({ord(character)}), '{visible(character)}')"
+                shown = f"CASE WHEN {looks[name]} THEN {shown} ELSE {plain} END"
+            shown = f"regexp_replace({shown}, '^([{begins}])', '''\\1') AS {plain}"
+        yield shown
 
 
 @cache
