@@ -21,9 +21,9 @@ help: ## list the targets
 demo: $(STAMP) ## a day of a thousand nodes under two policies: which is better?
 	$(BIN)/fairway sim examples/scenarios/day.yaml --policy default --policy packed
 
-test: check ## everything CI checks: make check, then the tests; the quick ones also on the oldest and newest Python
+test: check ## everything CI checks: make check, then the tests; some also on the oldest and newest Python
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --durations 20 --durations-min 5
-	$(BIN)/python -m nox --session edges -- --numprocesses $(WORKERS)
+	$(BIN)/python -m nox --session edges -- --numprocesses $(WORKERS) --dist worksteal
 
 browser: ## Debian's chromium, with which tests look at pages, if it is not there yet
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } || \

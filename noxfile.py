@@ -1,8 +1,9 @@
 """The tests on other Pythons than that of `.venv`, each in an environment of its own under `.nox`.
 
 `make pythons` runs the sessions `tests-3.x`: the tests on every Python that the machine has. `make test` ends with the
-session `edges`: what is neither slow nor needs a real control plane, on the oldest and the newest of them, unless
-`.venv` is of that version. Transcripts and properties are left out there: they take long, and say little of a Python.
+session `edges`: those that another Python could fail, on the oldest and the newest of them, unless `.venv` is of that
+version. These meet libraries with compiled parts (msgspec, NumPy, DuckDB, gRPC), asyncio, files and processes, and
+import every module; what is built on these in plain Python says little of a Python, and takes long.
 What follows `--` is handed to pytest.
 """
 
@@ -13,8 +14,9 @@ import nox
 
 from tests.pythons import Interpreter, edges, find_pythons, python_folders
 
-LEFT_OUT = ("tests/kube", "tests/golden", "tests/properties")
-QUICK = (*(f"--ignore={folder}" for folder in LEFT_OUT), "-m", "not slow", "--hypothesis-profile", "few")
+ROOMS = ("model", "config", "trace", "cluster", "cycle", "plugins", "queue", "live", "stream", "record", "testing")
+SINGLE = ("test_project.py", "test_library.py", "test_scheduler.py", "test_pool.py", "cli/test_main.py")
+QUICK = (*(f"tests/{name}" for name in (*ROOMS, *SINGLE)), "-m", "not slow", "--hypothesis-profile", "few")
 PYTHONS = find_pythons(python_folders())
 
 nox.options.tags = ["pythons"]
@@ -37,7 +39,7 @@ for found in PYTHONS:
 
 @nox.session(name="edges", venv_backend="none")
 def run_edges(session: nox.Session) -> None:
-    """The quick tests on the oldest and the newest Python, if that is not the one that runs this."""
+    """What depends on the Python, on the oldest and the newest one, if that is not the one that runs this."""
     others = edges(PYTHONS, but=sys.version_info[:2])
     names = " and ".join(map(str, others)) or "no other: the machine has none that is older or newer"
     session.log(f"the tests ran on Python {platform.python_version()}; next on {names}")
