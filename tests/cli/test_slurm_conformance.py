@@ -87,6 +87,16 @@ def test_logs_are_played_through_the_engine(tmp_path: Path, capsys: pytest.Captu
     assert code == 0
 
 
+def test_a_folder_may_be_named_from_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "recorded").mkdir()
+    logs(tmp_path / "recorded", STARTS)
+    monkeypatch.chdir(tmp_path)
+    code, document = answer(capsys, "recorded")
+    assert (code, failing(document)) == (0, set())
+
+
 def test_a_start_that_differs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = logs(tmp_path, STARTS | {"easy": "1 1\n2 101\n3 111\n", "conservative": "1 1\n2 120\n3 3\n"})
     code, document = answer(capsys, path)

@@ -212,7 +212,7 @@ class Cluster:
     def look(self, time: float, cuts: int | None) -> bool:
         """A new desk looks; is it killed after so many actions?"""
         self.timeline.run(time)
-        desk = CuttingDesk("s", self.settings, self.api, NullRecorder(), lambda: None)
+        desk = CuttingDesk("s", self.settings, self.api, NullRecorder(), lambda _: None)
         scheduler = Scheduler(
             planned(default_configuration(REGISTRY), self.settings),
             _World(self.timeline),  # type: ignore[arg-type]

@@ -78,6 +78,9 @@ spec:
         ),
         ("{at: 1h, account: chemistry, deleted: true}", "spec.batch.orders[0].account: no account is called"),
         ("{at: 1h, account: physics, state: Open}", "spec.batch.orders[0].state: has nothing to do with account"),
+        ("{at: 1h, window: window-1, deleted: true}", 'spec.batch.orders[0].window: no window is called "window-1"'),
+        ("{at: 1h, window: r7}", "spec.batch.orders[0]: say how window r7 shall be: one of deleted"),
+        ("{at: 1h, reservation: r7, state: Open}", "spec.batch.orders[0].state: has nothing to do with reservation"),
         ("{at: 1h, requeue: job-7, byOwner: true}", "spec.batch.orders[0].byOwner: requeue is for operators"),
         ("{at: 1h, hold: a/b/c}", 'spec.batch.orders[0].hold: "a/b/c" is no job; write NAME or NAMESPACE/NAME'),
     ],
@@ -200,3 +203,67 @@ def test_orders_about_queues_that_no_file_has_are_found_when_it_is_read(tmp_path
         asked.plan()
     with pytest.raises(ScenarioError, match=r"spec.batch.files\[0\]: .*missing.yaml"):
         scenario(tmp_path, "[]", "files: [missing.yaml]").plan()
+
+
+# -- windows and reservations ------------------------------------------------------------------------------------------
+
+CLOSED = """
+apiVersion: fairway.dev/v1alpha1
+kind: MaintenanceWindow
+metadata: {name: switches}
+spec: {start: 4h, duration: 10h}
+---
+apiVersion: fairway.dev/v1alpha1
+kind: Reservation
+metadata: {name: course}
+spec: {start: 2h, duration: 4h, nodes: {count: 1}, for: {users: [somebody-else]}}
+"""
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+@pytest.mark.parametrize(("kind", "name"), [("window", "switches"), ("reservation", "course")])
+def test_windows_and_reservations_of_files_keep_their_names_and_are_called_off(
+    tmp_path: Path, kind: str, name: str, is_cancelled: bool
+) -> None:
+    """job-8 starts when job-7 has used up its limit, if nothing is closed before its own hour would be over."""
+    objects = OBJECTS + "---" + CLOSED.split("---")[kind == "reservation"].replace("start: 4h", "start: 2h30m")
+    (tmp_path / "queues.yaml").write_text(objects)
+    orders = f"[{{at: 1h, {kind}: {name}, deleted: true}}]" if is_cancelled else "[]"
+    asked = scenario(tmp_path, orders, "files: [queues.yaml]")
+    end = {"window": 12.5, "reservation": 6.0}[kind] * 3600
+    with simulate(asked, record=tmp_path / "run.duckdb").open() as run:
+        (start,) = (
+            each["s"] for each in run.sql("SELECT started_seconds s FROM jobs WHERE job = 'default/job-8'").rows()
+        )
+        told = {each["subject"] for each in run.sql("SELECT subject FROM events WHERE reason LIKE '%Cancelled'").rows()}
+    assert start == (7201.0 if is_cancelled else end)  # pods take a second to go
+    assert told == ({name} if is_cancelled else set())
+
+
+def test_a_window_that_is_on_is_called_off_and_gives_its_nodes_back(tmp_path: Path) -> None:
+    batch = "queues: {batch: {limits: {killGrace: 0s}}}\n    windows: [{name: r7, start: 2h, duration: 10h}]"
+    asked = scenario(tmp_path, "[{at: 3h, window: r7, deleted: true}]", batch)
+    jobs, _ = played(asked, tmp_path)
+    assert jobs["default/job-8"][0] == 10800.0
+
+
+@pytest.mark.parametrize(
+    ("windows", "told"),
+    [
+        ("[{name: A B, start: 1h, duration: 1h}]", "spec.batch.windows[0].name: "),
+        (
+            "[{name: window-2, start: 1h, duration: 1h}, {start: 1h, duration: 1h}]",
+            "spec.batch.windows[1].name: spec.batch.windows[0] is called window-2 already",
+        ),
+    ],
+)
+def test_names_of_windows_are_names_and_one_window_s(tmp_path: Path, windows: str, told: str) -> None:
+    with pytest.raises(ScenarioError) as wrong:
+        scenario(tmp_path, "[]", f"queues: {{batch: {{}}}}\n    windows: {windows}")
+    assert told in str(wrong.value)
+
+
+def test_what_is_called_off_is_not_called_back(tmp_path: Path) -> None:
+    batch = "queues: {batch: {}}\n    windows: [{name: r7, start: 2h, duration: 10h}]"
+    with pytest.raises(ScenarioError, match=r"orders\[0\].deleted: what is called off is not called back"):
+        scenario(tmp_path, "[{at: 1h, window: r7, deleted: false}]", batch)

@@ -21,6 +21,7 @@ from fairway.model.batch import AccountSpec, QueueSpec, ReservationSpec, WindowS
 from fairway.model.text_file import read_bytes
 from fairway.scenario.batch_section import BatchSection
 from fairway.scenario.fields import Problem, decode_struct
+from fairway.scenario.named_closings import NamedReservation, NamedWindow, named
 from fairway.trace.manifest_text import cut_json, cut_yaml
 
 __all__ = ["with_files"]
@@ -57,9 +58,9 @@ def with_files(section: BatchSection, folder: str, path: str, problems: list[Pro
             elif isinstance(spec, AccountSpec):
                 accounts[name] = spec
             elif isinstance(spec, WindowSpec):
-                windows.append(spec)
+                windows.append(named(spec, NamedWindow, name))
             elif isinstance(spec, ReservationSpec):
-                reservations.append(spec)
+                reservations.append(named(spec, NamedReservation, name))
     return msgspec.structs.replace(
         section,
         files=(),

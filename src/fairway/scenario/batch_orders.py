@@ -8,8 +8,8 @@ up. Whether the jobs ever come is looked up in the workload (`unknown_jobs`). Ca
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, Final, TypeVar, get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta
@@ -26,22 +26,39 @@ from fairway.scenario.text import plain_values
 from fairway.sim.batch_orders import BatchOrder, JobVerb
 from fairway.trace import Workload
 
-__all__ = ["Order", "merged_values", "order_problems", "planned_orders", "unknown_jobs"]
+__all__ = ["NamedThings", "Order", "merged_values", "order_problems", "planned_orders", "unknown_jobs"]
 
 S = TypeVar("S", QueueSpec, AccountSpec)
 
 JOB_VERBS: Final[tuple[JobVerb, ...]] = get_args(JobVerb)
-VERBS: Final = (*JOB_VERBS, "queue", "account")
+VERBS: Final = (*JOB_VERBS, "queue", "account", "window", "reservation")
+CLOSINGS: Final = ("window", "reservation")
 NEEDS: Final = {"extend": "by", "limit": "to", "nice": "to", "move": "to"}
 CHANGES: Final = ("state", "change", "deleted")
+WAYS: Final = {
+    "queue": CHANGES,
+    "account": ("change", "deleted"),
+    "window": ("deleted",),
+    "reservation": ("deleted",),
+}
+"""How what is no job may be told to be, by what it is."""
 OWNERS: Final = ("extend", "limit", "hold", "release", "cancel", "nice")
 MOST_NICE: Final = 10_000
 MOST_COMPARED: Final = 2000
 """Names that are looked through for the one that was meant."""
 
 
+class NamedThings(NamedTuple):
+    """What orders may be about, but for jobs."""
+
+    queues: Mapping[str, QueueSpec]
+    accounts: Mapping[str, AccountSpec]
+    windows: Sequence[str] = ()
+    reservations: Sequence[str] = ()
+
+
 class Order(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Something that is said at a time: exactly one of extend, limit, ..., queue, account, and what that needs."""
+    """Something that is said at a time: exactly one of extend, limit, ..., queue, window, and what that needs."""
 
     at: Annotated[Duration, Meta(description="When.")]
     extend: Annotated[str, Meta(description="This job shall have more time: by so much.")] = ""
@@ -54,6 +71,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     move: Annotated[str, Meta(description="This job is in another queue from now on: to.")] = ""
     queue: Annotated[str, Meta(description="This queue is otherwise: state, change or deleted.")] = ""
     account: Annotated[str, Meta(description="This account is otherwise: change or deleted.")] = ""
+    window: Annotated[str, Meta(description="This maintenance window is called off: deleted.")] = ""
+    reservation: Annotated[str, Meta(description="This reservation is called off: deleted.")] = ""
     by: Annotated[Duration | None, Meta(description="With extend: by how much.")] = None
     to: Annotated[
         str | int | float | None, Meta(description="With limit: a duration; nice: 0 to 10000; move: a queue.")
@@ -63,7 +82,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         dict[str, Any], Meta(description="With queue and account: what of its spec is otherwise; the rest stays.")
     ] = {}
     deleted: Annotated[
-        bool | None, Meta(description="With queue and account: it is gone, or (false) back as it was.")
+        bool | None,
+        Meta(description="With queue, account, window, reservation: it is gone; of the first two also false: back."),
     ] = None
     by_owner: Annotated[
         bool, Meta(description="The job's owner says it, by annotations or a deletion, and not an operator.")
@@ -85,18 +105,16 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 # -- what is wrong -----------------------------------------------------------------------------------------------------
 
 
-def order_problems(
-    orders: Iterable[Order], queues: Mapping[str, QueueSpec], accounts: Mapping[str, AccountSpec], path: str
-) -> Iterator[Problem]:
-    """What can not be meant of orders about these queues and accounts."""
+def order_problems(orders: Iterable[Order], known: NamedThings, path: str) -> Iterator[Problem]:
+    """What can not be meant of orders about these queues, accounts, windows and reservations."""
     numbered = list(enumerate(orders))
     problems: list[Problem] = []
     for number, order in numbered:
         problems += _shape_problems(order, f"{path}[{number}]")
         if not problems:
-            problems += _named_problems(order, queues, accounts, f"{path}[{number}]")
+            problems += _named_problems(order, known, f"{path}[{number}]")
     if not problems:
-        for _ in _folded(numbered, queues, accounts, path, problems):
+        for _ in _folded(numbered, known.queues, known.accounts, path, problems):
             pass
     yield from problems
 
@@ -111,7 +129,7 @@ def _shape_problems(order: Order, path: str) -> Iterator[Problem]:
         return
     (verb,) = verbs
     given = [name for name in ("by", "to", *CHANGES) if getattr(order, name) not in (None, {})]
-    wanted = CHANGES if verb == "queue" else ("change", "deleted") if verb == "account" else ()
+    wanted = WAYS.get(verb, ())
     needed = NEEDS.get(verb)
     for name in given:
         if name != needed and name not in wanted:
@@ -126,11 +144,15 @@ def _shape_problems(order: Order, path: str) -> Iterator[Problem]:
         yield Problem(f"{path}.{verb}", f"{shown(getattr(order, verb))} is no job; write NAME or NAMESPACE/NAME")
 
 
-def _named_problems(
-    order: Order, queues: Mapping[str, QueueSpec], accounts: Mapping[str, AccountSpec], path: str
-) -> Iterator[Problem]:
+def _named_problems(order: Order, known: NamedThings, path: str) -> Iterator[Problem]:
     """What it names, and the values of that."""
     (verb,) = order.verbs
+    names = {"queue": known.queues, "account": known.accounts, "window": known.windows}
+    names["reservation"] = known.reservations
+    if verb in names and getattr(order, verb) not in names[verb]:
+        yield Problem(f"{path}.{verb}", _no(verb, getattr(order, verb), names[verb]))
+    if verb in CLOSINGS and order.deleted is False:
+        yield Problem(f"{path}.deleted", f"what is called off is not called back; write another {verb}")
     if verb == "extend" and order.by is not None and order.by <= 0:
         yield Problem(f"{path}.by", "has to be more than 0; for less time write limit: JOB, to: 30m")
     elif verb == "limit":
@@ -140,12 +162,8 @@ def _named_problems(
             yield Problem(f"{path}.to", str(error).removeprefix("to: "))
     elif verb == "nice" and not (type(order.to) is int and 0 <= order.to <= MOST_NICE):
         yield Problem(f"{path}.to", f"must be a whole number from 0 to {MOST_NICE}, not {order.to!r}")
-    elif verb == "move" and order.to not in queues:
-        yield Problem(f"{path}.to", _no("queue", str(order.to), queues))
-    elif verb == "queue" and order.queue not in queues:
-        yield Problem(f"{path}.queue", _no("queue", order.queue, queues))
-    elif verb == "account" and order.account not in accounts:
-        yield Problem(f"{path}.account", _no("account", order.account, accounts))
+    elif verb == "move" and order.to not in known.queues:
+        yield Problem(f"{path}.to", _no("queue", str(order.to), known.queues))
 
 
 def _no(kind: str, name: str, known: Iterable[str]) -> str:
@@ -206,6 +224,9 @@ def _folded(
                 problems += account_problems(order.account, account, f"{here}.change")
                 accounts_now[order.account] = account
                 yield BatchOrder(float(order.at), "account", order.account, spec=None if order.deleted else account)
+        elif order.window or order.reservation:
+            kind: Any = order.verbs[0]
+            yield BatchOrder(float(order.at), kind, order.window or order.reservation)
         else:
             yield _job_order(order)
 

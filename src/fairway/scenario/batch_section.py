@@ -19,8 +19,6 @@ from fairway.batch.settings import BatchSettings, Ties
 from fairway.model.batch import (
     AccountSpec,
     QueueSpec,
-    ReservationSpec,
-    WindowSpec,
     account_problems,
     queue_problems,
     reservation_problems,
@@ -28,15 +26,16 @@ from fairway.model.batch import (
 )
 from fairway.model.duration import Duration
 from fairway.model.meta import EPOCH
-from fairway.scenario.batch_orders import Order, merged_values, order_problems
+from fairway.scenario.batch_orders import NamedThings, Order, merged_values, order_problems
 from fairway.scenario.fields import Problem, decode_struct
+from fairway.scenario.named_closings import NamedReservation, NamedWindow, closing_names, name_problems
 from fairway.scenario.text import plain_values
 from fairway.sim.simulation import SchedulerPlan
 
 __all__ = ["BatchSection", "batch_problems", "batch_settings", "merged_batch", "served"]
 
 
-Spec = TypeVar("Spec", WindowSpec, ReservationSpec)
+Spec = TypeVar("Spec", NamedWindow, NamedReservation)
 
 
 class BatchSection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -47,8 +46,8 @@ class BatchSection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = ()
     queues: Annotated[dict[str, QueueSpec], Meta(description="Queues by name; the spec of a Queue.")] = {}
     accounts: Annotated[dict[str, AccountSpec], Meta(description="Accounts by name; the spec of an Account.")] = {}
-    windows: Annotated[tuple[WindowSpec, ...], Meta(description="Maintenance windows.")] = ()
-    reservations: Annotated[tuple[ReservationSpec, ...], Meta(description="Nodes kept for somebody.")] = ()
+    windows: Annotated[tuple[NamedWindow, ...], Meta(description="Maintenance windows.")] = ()
+    reservations: Annotated[tuple[NamedReservation, ...], Meta(description="Nodes kept for somebody.")] = ()
     orders: Annotated[tuple[Order, ...], Meta(description="What operators and owners say, and when.")] = ()
     interval: Annotated[Duration, Meta(description="How often is planned when nothing happens.")] = Duration(30)
     ties: Annotated[
@@ -60,6 +59,12 @@ class BatchSection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         14 * 86400
     )
     max_jobs: Annotated[int, Meta(ge=1, description="So many waiting jobs are planned; others come after them.")] = 1000
+
+    @property
+    def named(self) -> NamedThings:
+        """All that orders may be about, but for jobs."""
+        windows = closing_names(self.windows, "window")
+        return NamedThings(self.queues, self.accounts, windows, closing_names(self.reservations, "reservation"))
 
 
 def batch_problems(section: BatchSection, path: str) -> Iterator[Problem]:
@@ -75,11 +80,13 @@ def batch_problems(section: BatchSection, path: str) -> Iterator[Problem]:
         yield from window_problems(window, f"{path}.windows[{number}]")
     for number, reservation in enumerate(section.reservations):
         yield from reservation_problems(reservation, f"{path}.reservations[{number}]")
+    yield from name_problems(section.windows, "window", f"{path}.windows")
+    yield from name_problems(section.reservations, "reservation", f"{path}.reservations")
     yield from _time_problems(section, path)
     if section.interval <= 0:
         yield Problem(f"{path}.interval", "has to be more than 0")
     if not section.files:  # else it is not known yet what there is
-        yield from order_problems(section.orders, section.queues, section.accounts, f"{path}.orders")
+        yield from order_problems(section.orders, section.named, f"{path}.orders")
 
 
 def _alias_problems(queues: Mapping[str, QueueSpec], path: str) -> Iterator[Problem]:
@@ -147,8 +154,8 @@ def batch_settings(section: BatchSection | None) -> BatchSettings | None:
     return BatchSettings(
         queues={name: queue.completed() for name, queue in section.queues.items()},
         accounts=dict(section.accounts),
-        windows={f"window-{number}": _dated(window) for number, window in enumerate(section.windows, 1)},
-        reservations={f"reservation-{number}": _dated(each) for number, each in enumerate(section.reservations, 1)},
+        windows=dict(zip(section.named.windows, map(_dated, section.windows), strict=True)),
+        reservations=dict(zip(section.named.reservations, map(_dated, section.reservations), strict=True)),
         interval=float(section.interval),
         ties=section.ties,
         half_life=float(section.half_life),

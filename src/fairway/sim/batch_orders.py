@@ -37,8 +37,8 @@ class BatchOrder:
     """Something is said at a time."""
 
     at: float
-    verb: JobVerb | Literal["queue", "account"]
-    subject: str  # namespace/name of a job, or of the controller that makes its pods; a queue, an account
+    verb: JobVerb | Literal["queue", "account", "window", "reservation"]
+    subject: str  # namespace/name of a job, or of the controller that makes its pods; the name of what is none
     seconds: float = 0.0  # of extend: by how much; of limit: to what
     nice: int = 0
     queue: str = ""  # of move: where to
@@ -65,6 +65,10 @@ class OrderBearer:
         if order.verb in ("queue", "account"):
             for desk in self._desks:
                 self._change(desk, order)
+            return
+        if order.verb in ("window", "reservation"):
+            for desk in self._desks:
+                self._call_off(desk, order)
             return
         is_there = False
         for desk in self._desks:
@@ -109,6 +113,14 @@ class OrderBearer:
             departed[name] = queues.pop(name)
             self._tell("Queue", name, "Ordered", "deleted")
         desk.change(replace(settings, queues=queues, departed=departed))
+
+    def _call_off(self, desk: SimDesk, order: BatchOrder) -> None:
+        upkeep = desk.desk.upkeep
+        (upkeep.windows if order.verb == "window" else upkeep.reservations).cancel(order.subject)
+        self._tell(
+            "MaintenanceWindow" if order.verb == "window" else "Reservation", order.subject, "Ordered", "deleted"
+        )
+        desk.look()
 
     # -- owners ------------------------------------------------------------------------------------------------------
 

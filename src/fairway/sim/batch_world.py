@@ -50,9 +50,9 @@ class SimDesk:
         settings: BatchSettings,
         api: ApiServer,
         recorder: Recorder,
-        wake: Callable[[], None],
+        wake: Callable[[bool], None],
     ) -> None:
-        """`scheduler` is its name; `wake` is called when pods may be ready."""
+        """`scheduler` is its name; `wake` is called when pods may be ready, and told whether nobody is."""
         self._scheduler = scheduler
         self._api = api
         self._recorder = recorder
@@ -77,7 +77,7 @@ class SimDesk:
 
     def begin(self) -> None:
         """All that is there was told, and the desk has resumed."""
-        self._wake()
+        self._wake(True)
         self.look()
 
     def look(self) -> None:
@@ -106,9 +106,9 @@ class SimDesk:
         self._pass_by_timer()
 
     def _run_pass(self) -> None:
-        self.desk.run_pass()
+        outcome = self.desk.run_pass()
         self._arm()
-        self._wake()
+        self._wake(not outcome.started)
 
     def _arm(self) -> None:
         """Look again when the desk wants to, if nothing happens before."""

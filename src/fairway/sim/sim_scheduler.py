@@ -134,8 +134,8 @@ class SimScheduler:
         """It stops for so long; what happens meanwhile it still hears of, and works off afterwards."""
         self._paused_until = max(self._paused_until, self.now() + seconds)
 
-    def _wake(self) -> None:
-        """See to it that the queue is looked at when there is something to do."""
+    def _wake(self, is_idle: bool = True) -> None:
+        """See to it that the queue is looked at when there is something to do; `is_idle`: perhaps in vain."""
         now = self._api.timeline.now()
         if self._awake_at is not None and self._awake_at <= now:
             return
@@ -146,7 +146,7 @@ class SimScheduler:
         if self._awake_at is not None and self._awake_at <= time:
             return
         self._awake_at = time
-        self._api.timeline.at(time, lambda: self._work(time), is_idle=True)
+        self._api.timeline.at(time, lambda: self._work(time), is_idle=is_idle)
 
     def _work(self, time: float) -> None:
         if self._awake_at != time:

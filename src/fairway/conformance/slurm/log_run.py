@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from fairway.cluster import Event
@@ -40,7 +41,8 @@ def log_scenario(path: str | os.PathLike[str], discipline: str, ties: Ties) -> d
     queue = {"discipline": discipline, "weights": NO_WEIGHTS, "limits": {"max": "1000d", "killGrace": "0s"}}
     # No job is left out for there being many, or for its start being far away.
     batch = {"queues": {"all": queue}, "ties": ties, "horizon": "10000d", "maxJobs": 1_000_000}
-    swf = {"file": os.fspath(path), "machine": "pool", "queues": {"*": "all"}}
+    # A scenario's paths begin where its file is; this one is nowhere.
+    swf = {"file": str(Path(path).absolute()), "machine": "pool", "queues": {"*": "all"}}
     return {
         "apiVersion": "fairway.dev/v1alpha1",
         "kind": "Scenario",
