@@ -6,7 +6,7 @@ Everything here is absolute and may be said twice: a desk that was killed betwee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from fairway.batch.accounts.books import BookStore
@@ -61,6 +61,9 @@ class BatchWorld(Protocol):
 
     def statuses(self) -> Iterable[ClosingStatus]:
         """All that is written down of them, by this desk or by one before it."""
+
+    def when_ended(self, tell: Callable[[str], None]) -> None:
+        """Tell of the account of a job that is over, if that is in its record later than `write_record` came back."""
 
     def lines(self, account: str) -> Iterable[ChargeLine] | None:
         """The ledger's lines of an account; None: none are kept."""

@@ -105,6 +105,7 @@ DURATION = GoDuration()
 )
 @click.option("-v", "--v", "verbosity", type=int, default=0, help="Log more: 1 or higher.")
 @click.option("--shadow", is_flag=True, help="Bind nothing; log where the cluster's own scheduler decides otherwise.")
+@_switch("--batch", "Serve queues of jobs, where the cluster has them.  [default: true]")
 @click.option("--record", metavar="RUN", help="Write everything that happens into this run.")
 @click.option("--anonymise", is_flag=True, help="With --record: other names in the place of all names.")
 @follower_options

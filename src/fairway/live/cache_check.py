@@ -55,6 +55,10 @@ class CacheCheck:
         self._period = period_seconds
         self._wanted = asyncio.Event()
 
+    def attend(self, scheduler: Scheduler) -> None:
+        """Another scheduler decides from now on."""
+        self._scheduler = scheduler
+
     def look_now(self) -> None:
         """Somebody wants to know: write down who waits, and compare at once."""
         queue = self._scheduler.queue

@@ -16,8 +16,8 @@ from fairway.live.api.certificate_files import CertificateFiles
 from fairway.live.api.clock import Clock
 from fairway.live.api.late_connection import Closable, LateConnection
 from fairway.live.api.problems import LiveProblem
+from fairway.live.listener import Listener
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
-from fairway.live.service import Listener
 from fairway.live.serving.authorization import Asked, DelegatedAccess, NoAccess
 from fairway.model import Pod
 from fairway.record import Recorder

@@ -83,6 +83,7 @@ class RunOptions:
     api_qps: float = 0.0
     api_burst: int = 0
     shadow: bool = False  # decide, bind nothing, compare
+    batch: bool | None = None  # queues of jobs, where the cluster has them; None: they are served
     record: str | None = None  # a run to write
     record_settings: FileSettings | None = None
     anonymise: bool = False  # the run names nobody
@@ -176,9 +177,7 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None, 
             metrics=metrics,
             election=election,
             extenders=http_extenders(configuration.extenders, raw),
-            settings=options.settings._replace(watched=WATCHED_TO_THE_END, scores=options.stream_scores)
-            if options.record is not None or options.followers
-            else options.settings,
+            settings=_service_settings(options),
             shadow=ShadowWorld(clock) if options.shadow else None,
         )
         if raw is not None:
@@ -204,6 +203,13 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None, 
         if problem is not None and is_clean:
             raise problem
         return 0 if is_clean else 1
+
+
+def _service_settings(options: RunOptions) -> ServiceSettings:
+    settings = options.settings._replace(has_queues=options.batch is not False)
+    if options.record is None and not options.followers:
+        return settings
+    return settings._replace(watched=WATCHED_TO_THE_END, scores=options.stream_scores)
 
 
 def _settle_memory() -> None:

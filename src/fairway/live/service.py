@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from fairway.cluster import Cluster, Event
 from fairway.config import Configuration
@@ -20,10 +20,15 @@ from fairway.cycle.extender import Extender
 from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
+from fairway.live.api.problems import LiveProblem
+from fairway.live.batch.batch_service import BatchService
+from fairway.live.batch.desk_hands import BatchParts
 from fairway.live.cache_check import CacheCheck
 from fairway.live.election import Election
+from fairway.live.listener import Listener
 from fairway.live.metrics.attempt_times import AttemptTimes
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
+from fairway.live.renewal import begin_anew
 from fairway.live.shadow import ShadowWorld
 from fairway.live.watches.cluster_watch import ClusterWatch
 from fairway.live.watches.optional_kinds import optional_kinds
@@ -34,7 +39,7 @@ from fairway.queue import Place, QueuedPod, profile_name
 from fairway.record import Scored, best_nodes
 from fairway.scheduler import Scheduler
 
-__all__ = ["Listener", "LiveScheduler", "ServiceSettings"]
+__all__ = ["LiveScheduler", "ServiceSettings"]
 
 logger = logging.getLogger(__name__)
 
@@ -49,23 +54,8 @@ class ServiceSettings(NamedTuple):
     farewell_seconds: float = 10.0  # for finishing what is under way
     watched: tuple[WatchedKind, ...] = WATCHED
     world: WorldSettings = WorldSettings()
+    has_queues: bool = False  # of jobs, where the cluster has them
     scores: int = 0  # of so many of the best nodes listeners are told; each decision is looked at twice then
-
-
-class Listener(Protocol):
-    """Who wants to hear of everything: a recorder, or somebody who compares."""
-
-    def saw(self, event: Event) -> None:
-        """Something happened; the scheduler hears of it next."""
-
-    def decided(self, decision: Decision, seconds: float, best: Sequence[Scored] = ()) -> None:
-        """An attempt was made, and took so long; `best` are the best nodes with their scores, if somebody looked."""
-
-    def group_decided(self, decision: GroupDecision, seconds: float) -> None:
-        """An attempt was made for a whole job; of its members nothing is told besides."""
-
-    def queue_moved(self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float) -> None:
-        """A waiting pod moved."""
 
 
 class LiveScheduler:
@@ -104,15 +94,9 @@ class LiveScheduler:
         self.world = shadow or self._real_world(connection, extenders)
         self._times = AttemptTimes(self.metrics)
         self._best: list[Scored] = []  # of the decision that is being made
-        self.scheduler = Scheduler(
-            configuration,
-            self.world,
-            look=self._look if self._settings.scores else None,
-            watch_queue=self._queue_moved,
-            timer=self._times,
-            extenders=extenders,
-        )
-        self.world.attach(self.scheduler)
+        self._configuration, self._extenders = configuration, extenders
+        self.batch = self._batch(connection, configuration) if self._settings.has_queues else None
+        self.scheduler = self._new_scheduler()
         self.check = CacheCheck(
             connection, self.watch, self.scheduler, clock, self.metrics, self._deliver, self._settings.compare_seconds
         )
@@ -126,6 +110,32 @@ class LiveScheduler:
         world.on_progress = self._news.set
         world.jobs.on_missing = self.watch.look_again
         return world
+
+    def _batch(self, connection: Connection, configuration: Configuration) -> BatchService:
+        world = self.world
+        events, statuses = (world.events, world.statuses) if isinstance(world, LiveWorld) else (None, None)
+        parts = BatchParts(events, statuses, self.is_leading, world.now)
+        watched = optional_kinds(configuration)
+        service = BatchService(connection, configuration, self._clock, self._deliver, watched, parts)
+        service.on_news = self._news.set
+        return service
+
+    def _new_scheduler(self) -> Scheduler:
+        """With what there is of queues now."""
+        desk = None if self.batch is None or self.batch.live is None else self.batch.live.desk
+        scheduler = Scheduler(
+            self._configuration if self.batch is None else self.batch.configuration(),
+            self.world,
+            look=self._look if self._settings.scores else None,
+            attendant=desk,
+            watch_queue=self._queue_moved,
+            timer=self._times,
+            extenders=self._extenders,
+        )
+        self.world.attach(scheduler)
+        if self.batch is not None:
+            self.batch.attend(scheduler)
+        return scheduler
 
     @property
     def cluster(self) -> Cluster:
@@ -142,7 +152,10 @@ class LiveScheduler:
     async def run(self, stop: asyncio.Event) -> bool:
         """Schedule until `stop` is set. True: a clean end; False: leadership was lost. Raises `LiveProblem`."""
         await self.watch.reach_server(stop)
-        return await self.watch.run_with(self._live(stop), self.world.run(), self._measure(), self.check.run())
+        others = [self.world.run(), self._measure(), self.check.run()]
+        if self.batch is not None:
+            others.append(self.batch.run())
+        return await self.watch.run_with(self._live(stop), *others)
 
     async def _live(self, stop: asyncio.Event) -> bool:
         await self.watch.sync(stop)
@@ -153,6 +166,8 @@ class LiveScheduler:
         is_clean = stop.is_set() or await self._lead(stop)
         if is_clean:
             await self.world.finish(self._settings.farewell_seconds)
+            if self.batch is not None:
+                await self.batch.finish(self._settings.farewell_seconds)
             if self.election is not None:
                 await self.election.release()
         return is_clean
@@ -190,23 +205,48 @@ class LiveScheduler:
 
     async def _decide(self, stop: asyncio.Event) -> None:
         """Decide in slices; between them, everything else has its turn."""
-        scheduler, settings = self.scheduler, self._settings
+        settings = self._settings
         stopping = asyncio.ensure_future(stop.wait())
         stopping.add_done_callback(lambda _: self._news.set())
         try:
             while not stop.is_set():
                 self._news.clear()
                 if self.world.backlog < settings.max_backlog and self.is_leading():
+                    if self.batch is not None and not await self._are_queues_known(self.batch):
+                        continue
+                    until_pass = None if self.batch is None else self.batch.look()
                     if self._decide_some():
                         await asyncio.sleep(0)
                         continue
-                    wakeup = scheduler.next_wakeup()
+                    wakeup = self.scheduler.next_wakeup()
                     seconds = None if wakeup is None else max(wakeup - self.world.now(), 0.001)
+                    if until_pass is not None:
+                        seconds = until_pass if seconds is None else min(seconds, until_pass)
                 else:
                     seconds = 1.0
                 await self._wait_for_news(seconds)
         finally:
             stopping.cancel()
+
+    async def _are_queues_known(self, batch: BatchService) -> bool:
+        """Is it known whether there are queues? If they have come or gone, everything begins anew."""
+        if batch.is_known and not batch.wants_change:
+            return True
+        seconds = 0.05  # until it is known; and what was decided before is to be seen first
+        if batch.is_known and not self.world.num_assumed:
+            try:
+                await begin_anew(self, batch, self._clock, lambda: not self.is_leading())
+            except LiveProblem as problem:
+                logger.warning("queues can not be read: %s; trying again", problem.why)
+                seconds = 1.0
+        await self._wait_for_news(seconds)
+        return False
+
+    def renew(self) -> Scheduler:
+        """Make another scheduler, which decides from now on."""
+        self.scheduler = self._new_scheduler()
+        self.check.attend(self.scheduler)
+        return self.scheduler
 
     def _decide_some(self) -> bool:
         """Try pods for a few milliseconds; says whether there is more to try."""
@@ -281,6 +321,8 @@ class LiveScheduler:
         for event in events:
             for listener in self.listeners:  # before anything comes of it
                 listener.saw(event)
+            if self.batch is not None:
+                self.batch.observe(event)
             scheduler.observe(event)
             world.saw(event)
             now = monotonic()

@@ -11,9 +11,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from fairway.config.fields import KUBERNETES, ConfigError, Notation, Problem, decode_fields
-from fairway.model.duration import Duration, parse_duration
-from fairway.trace.annotations import parse_seconds
+from fairway.config.fields import ConfigError, Notation, Problem, decode_fields
+from fairway.config.spans import SPANS, read_span
 
 __all__ = ["NOTATIONS", "Problem", "ScenarioError", "decode_struct", "read_duration"]
 
@@ -24,23 +23,8 @@ class ScenarioError(ConfigError):
     """A scenario that cannot be run; one line a problem, each naming file and field."""
 
 
-def read_duration(value: Any) -> Duration:
-    """Seconds from a number, from Go's text (1h30m, 500ms) or from days and weeks (2d); `ValueError` otherwise."""
-    if isinstance(value, str):
-        try:
-            seconds = parse_duration(value)
-        except ValueError:
-            seconds = Duration(parse_seconds(value))
-        if seconds < 0:
-            raise ValueError("negative")
-        return seconds
-    return Duration(parse_seconds(value))
-
-
-NOTATIONS: Final[Mapping[type, Notation]] = {
-    **KUBERNETES,
-    Duration: Notation(read_duration, 'a duration: seconds, or text such as "90s", "1h30m" or "2d"'),
-}
+read_duration = read_span
+NOTATIONS: Final[Mapping[type, Notation]] = SPANS
 
 
 def decode_struct(value: Any, kind: type[S], path: str, problems: list[Problem]) -> S | None:

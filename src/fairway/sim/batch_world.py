@@ -188,6 +188,9 @@ class SimDesk:
         """All that were ever written."""
         return tuple(self.books.statuses.values())
 
+    def when_ended(self, tell: Callable[[str], None]) -> None:
+        """Everything is written at once."""
+
     def lines(self, account: str) -> Iterable[ChargeLine]:
         """All lines of an account."""
         return self.books.lines_of(account)

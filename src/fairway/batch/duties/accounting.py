@@ -63,6 +63,7 @@ class Accounting:
         self._alone: dict[str, BatchJob] = {}  # by uid: jobs that run on nodes of their own
         self._budgets = Budgeting(desk, self)
         desk.book.bill = self.accounts.bill
+        desk.world.when_ended(self.written)
         self._read_books()
 
     def _read_books(self) -> None:
@@ -169,6 +170,10 @@ class Accounting:
         self._count(job)
         if job.has_ended:
             self._unsettled[job.ledger.billed.account] = None
+
+    def written(self, account: str) -> None:
+        """The end of one of the account's jobs is written down: it can be settled."""
+        self._unsettled[account] = None
 
     def _count(self, job: BatchJob) -> None:
         """What it used is in what is not settled."""

@@ -1,7 +1,8 @@
 """What is written down of windows and reservations, as a desk knows it.
 
-In: the statuses of a world, read once. Out: each of them by kind and name, made if there is none; written through the
-world whenever it becomes another one. Called by those who look after windows and reservations.
+In: the statuses of a world, read at first and when one is asked for that is not known. Out: each of them by kind and
+name, made if there is none; written through the world whenever it becomes another one. Called by those who look after
+windows and reservations.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ class StatusBook:
     def find(self, kind: ClosingKind, name: str) -> ClosingStatus:
         """What is written down; of one that nobody has looked at: that it is made now."""
         known = self._known.get((kind, name))
+        if known is None:
+            self._known = {(status.kind, status.name): status for status in self._world.statuses()} | self._known
+            known = self._known.get((kind, name))
         if known is None:
             # Its uid is its name where nobody gave it another one.
             known = self._known[kind, name] = ClosingStatus(kind, name, name, self._world.now())

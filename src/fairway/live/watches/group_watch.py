@@ -81,6 +81,13 @@ class GroupWatch:
         )
 
     @property
+    def is_served(self) -> bool:
+        """Is every kind of it there, and known?"""
+        return len(self._watched) == len(self._kinds) and all(
+            watched.reflector.synced.is_set() for watched in self._watched.values()
+        )
+
+    @property
     def problem(self) -> LiveProblem | None:
         """Why it is not settled."""
         needed = [watched.reflector for plural, watched in self._watched.items() if not self._goes_without(plural)]
@@ -190,9 +197,9 @@ class GroupWatch:
                 reflector.on_missing = lambda plural=plural: self._doubts(plural)
                 self._watched[plural] = _Watched(reflector)
                 logger.info("%s of %s are served, and watched", plural, self._api_version)
-        if not self._is_answered:
-            for plural in sorted(set(self._kinds) - served):
-                logger.info("%s of %s are not served; they are waited for", plural, self._api_version)
+        missing = sorted(set(self._kinds) - served)
+        if missing and not self._is_answered:
+            logger.info("%s of %s are not served; they are waited for", ", ".join(missing), self._api_version)
 
     async def _stop(self, plural: str) -> None:
         """The kind is no more, and its objects with it."""

@@ -13,7 +13,7 @@ import msgspec
 
 from fairway.config.config_file import Extender
 from fairway.live.watches.cluster_watch import ClusterWatch
-from fairway.live.watches.watch import WatchEvent
+from fairway.live.watches.watch_lines import WatchEvent
 from fairway.model import ApiObject, Node, Pod
 
 __all__ = ["RawStore"]

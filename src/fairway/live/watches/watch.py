@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -21,48 +21,19 @@ from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Answer, Connection, StreamError
 from fairway.live.api.problems import LiveProblem, Unreachable, problem_of, status_message
 from fairway.live.watches.object_store import UNKNOWN, ObjectStore, version_number
+from fairway.live.watches.watch_lines import Mark, Page, WatchEvent
 from fairway.live.watches.watched_kinds import WatchedKind, object_key
 from fairway.model import ApiObject, DecodeError, decode_object, json_decoder
-from fairway.model.meta import ObjectMeta, Value
 
 __all__ = ["Reflector"]
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
-
 FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
 SILENCE_SECONDS = 90.0  # servers send bookmarks every minute
 PAGE = 500
 INITIAL_END = "k8s.io/initial-events-end"
 NOT_FOUND, GONE = 404, 410
 PREPARING = (429, 503)  # while a definition has just come
-
-
-class WatchEvent(msgspec.Struct, Generic[T], gc=False):
-    """One line of a watch."""
-
-    type: str
-    object: T
-
-
-class _Page(msgspec.Struct, Generic[T], gc=False):
-    """One page of a list."""
-
-    metadata: _PageMeta
-    items: list[T] | None = None
-
-
-class _PageMeta(msgspec.Struct, rename="camel", gc=False):
-    resource_version: str = ""
-    continue_: str = msgspec.field(name="continue", default="")
-
-
-class _Mark(Value, frozen=True, kw_only=True):
-    """What a bookmark or an error has."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    code: int = 0
-    message: str = ""
 
 
 class _ExpiredError(Exception):
@@ -99,12 +70,14 @@ class Reflector:
         self._clock = clock
         self._silence = silence_seconds
         self._decoder = json_decoder(WatchEvent[watched.kind])  # type: ignore[name-defined]
-        self._pages = json_decoder(_Page[watched.kind])  # type: ignore[name-defined]
+        self._pages = json_decoder(Page[watched.kind])  # type: ignore[name-defined]
         self._streams_lists = True
         self._version = ""  # "": a list is needed
         self._number = UNKNOWN
         self._delay = FIRST_DELAY
         self._refusal = (0, "")  # the server's last, in status and words
+        self._watching: asyncio.Future[None] | None = None
+        self._is_selecting = False  # does a watch end because others are to be watched?
 
     @property
     def is_settled(self) -> bool:
@@ -124,7 +97,7 @@ class Reflector:
             try:
                 if not self._version and not self._streams_lists:
                     await self._list_pages()
-                await self._watch()
+                await self._watch_selected()
                 if self._clock.monotonic() - begun > 1.0:
                     continue  # it ended in its time
             except _ExpiredError:
@@ -146,6 +119,15 @@ class Reflector:
                 wait = self._delay * self._clock.chance.uniform(0.8, 1.2)
                 self._delay = min(self._delay * 2, LONGEST_DELAY)
             await self._clock.sleep(wait)
+
+    def select(self, field_selector: str) -> None:
+        """Watch those that the selector says, from a new list on; `synced` is set again when that is complete."""
+        if field_selector != self.watched.field_selector:
+            self.watched = self.watched._replace(field_selector=field_selector)
+            self._version, self._is_selecting = "", True
+            self.synced.clear()
+            if self._watching is not None:
+                self._watching.cancel()
 
     # -- objects read besides the watch --------------------------------------------------------------------------------
 
@@ -192,17 +174,17 @@ class Reflector:
             query = {"limit": PAGE, "continue": page.metadata.continue_} | self._selector()
         self._listed(found, page.metadata.resource_version)
 
-    def _read_page(self, body: bytes) -> _Page[Any]:
+    def _read_page(self, body: bytes) -> Page[Any]:
         try:
-            page: _Page[Any] = self._pages.decode(body)
+            page: Page[Any] = self._pages.decode(body)
         except msgspec.ValidationError:
-            raw = msgspec.json.decode(body, type=_Page[msgspec.Raw])
+            raw = msgspec.json.decode(body, type=Page[msgspec.Raw])
             items = [self._read_object(bytes(item)) for item in raw.items or ()]
-            return _Page(raw.metadata, [item for item in items if item is not None])
+            return Page(raw.metadata, [item for item in items if item is not None])
         if version := self.watched.api_version:
             page.items = [msgspec.structs.replace(item, api_version=version) for item in page.items or ()]
         if self.on_line is not None:
-            raws = msgspec.json.decode(body, type=_Page[msgspec.Raw]).items or ()
+            raws = msgspec.json.decode(body, type=Page[msgspec.Raw]).items or ()
             for item, raw_item in zip(page.items or (), raws, strict=True):
                 self.on_line("ADDED", item, b'{"type":"ADDED","object":' + bytes(raw_item) + b"}")
         return page
@@ -219,6 +201,18 @@ class Reflector:
         self.synced.set()
 
     # -- watches -----------------------------------------------------------------------------------------------------
+
+    async def _watch_selected(self) -> None:
+        """Watch until the watch ends, or others are to be watched (`select`)."""
+        self._is_selecting = False
+        self._watching = asyncio.ensure_future(self._watch())
+        try:
+            await self._watching
+        except asyncio.CancelledError:
+            self._watching.cancel()
+            task = asyncio.current_task()
+            if not self._is_selecting or (task is not None and task.cancelling()):
+                raise
 
     async def _watch(self) -> None:
         query: dict[str, Any] = {
@@ -291,7 +285,7 @@ class Reflector:
                 return event
         raw = msgspec.json.decode(line, type=WatchEvent[msgspec.Raw])
         if raw.type in ("BOOKMARK", "ERROR"):
-            mark = json_decoder(_Mark).decode(raw.object)
+            mark = json_decoder(Mark).decode(raw.object)
             if raw.type == "BOOKMARK":
                 return WatchEvent(raw.type, mark)
             if mark.code == GONE:

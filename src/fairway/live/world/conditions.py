@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 RETRY_DELAYS = (0.013, 0.053, 0.27)  # client-go's retry.DefaultRetry, about
 NUM_WORKERS = 8
+QUEUED = "fairway.dev/Queued"
 
 
 class WantedStatus(NamedTuple):
@@ -34,6 +35,7 @@ class WantedStatus(NamedTuple):
     reason: str = ""  # "": nothing about scheduling
     message: str = ""
     nominated: str | None = None  # None: as it is; "": no node
+    queued: str = ""  # why its job waits in its queue, in one word; "": it is of none
 
 
 class StatusWriter:
@@ -72,7 +74,7 @@ class StatusWriter:
             if wanted.nominated is None:
                 wanted = wanted._replace(nominated=earlier.nominated)
             if not wanted.reason:
-                wanted = wanted._replace(reason=earlier.reason, message=earlier.message)
+                wanted = wanted._replace(reason=earlier.reason, message=earlier.message, queued=earlier.queued)
         self._wanted[uid] = (pod, wanted)
 
     async def run(self) -> None:
@@ -118,12 +120,27 @@ def status_patch(pod: Pod, wanted: WantedStatus, now: float) -> dict[str, Any] |
         status |= condition_patch(
             pod, {"type": "PodScheduled", "status": "False", "reason": wanted.reason, "message": wanted.message}, now
         )
+    if wanted.queued:
+        words = {"reason": wanted.queued, "message": wanted.message}
+        _add(status, condition_patch(pod, {"type": QUEUED, "status": "True", **words}, now))
     if wanted.nominated is not None and wanted.nominated != pod.status.nominated_node_name:
         status["nominatedNodeName"] = wanted.nominated or None
     if not status:
         return None
     meta = pod.metadata
     return {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version}, "status": status}
+
+
+def _add(status: dict[str, Any], more: dict[str, Any]) -> None:
+    """Bring another condition up to date in the same patch."""
+    status["conditions"] = [*status.get("conditions", ()), *more.get("conditions", ())]
+    orders = [part.get("$setElementOrder/conditions", ()) for part in (status, more)]
+    if any(orders):
+        names = dict.fromkeys(each["type"] for order in orders for each in order)
+        names |= dict.fromkeys(each["type"] for each in status["conditions"])
+        status["$setElementOrder/conditions"] = [{"type": name} for name in names]
+    if not status["conditions"]:
+        del status["conditions"]
 
 
 def condition_patch(pod: Pod, condition: dict[str, str], now: float) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from fairway.live.world.eviction import Evictor
 from fairway.live.world.gang_deletion import GangDeletion, deletion_of
 from fairway.live.world.job_bindings import JobBindings
 from fairway.live.world.job_reports import JobReports
+from fairway.live.world.keepers import Keepers
 from fairway.live.world.node_guard import NodeGuard, guard_of
 from fairway.live.world.pod_reader import PodReader
 from fairway.live.world.pre_bind import PodPreparations
@@ -106,6 +107,7 @@ class LiveWorld:
         self._api = api
         self.guard: NodeGuard | None = None
         self.deletion: GangDeletion | None = None
+        self._keepers = Keepers()
 
     def attach(self, scheduler: Scheduler) -> None:
         """The scheduler that this is the world of."""
@@ -114,15 +116,13 @@ class LiveWorld:
         self.preemptors.attach(scheduler, self._progress)
         self.guard = guard_of(scheduler, self._api, self._clock, self.events, self.may_write)
         self.deletion = deletion_of(scheduler, self._api, self.may_write)
+        self._keepers.take((self.guard, self.deletion))
 
     async def run(self) -> None:
         """Keep the workers going until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for part in (self.binder, self.assumed, self.statuses, self.events, self.writer, self.jobs):
+            for part in (self.binder, self.assumed, self.statuses, self.events, self.writer, self.jobs, self._keepers):
                 group.create_task(part.run())
-            for wanted in (self.guard, self.deletion):
-                if wanted is not None:
-                    group.create_task(wanted.run())
 
     async def finish(self, seconds: float) -> None:
         """Let bindings come to an end, for so long, then words to people, for a moment: a successor is waiting."""

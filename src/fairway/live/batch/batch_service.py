@@ -1,0 +1,311 @@
+"""Queues of jobs come and go: as our kinds are served or not, as we lead or not, as others write or not.
+
+In: a connection, and the scheduler's service that asks (`wants_change`) whether it has to begin anew. Out: a `LiveDesk`
+made from what the server has, accounts read before records, with every object of ours that changes told to it; passes
+between decisions (`look`); and what the desk writes and wants done, sent. Without our kinds there is no desk, and
+nothing is done. What a process knows of jobs besides the server is worth nothing: upon any doubt it begins anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
+
+import msgspec
+
+from fairway.cluster import Event, Verb
+from fairway.config import Configuration
+from fairway.config.planned_profiles import with_queues
+from fairway.live.api.clock import Clock
+from fairway.live.api.connection import Connection
+from fairway.live.api.problems import Unreachable, status_message
+from fairway.live.batch.catalogue import Catalogue, ObjectProblem, read_catalogue
+from fairway.live.batch.desk_hands import BatchParts, DeskHands
+from fairway.live.batch.live_desk import LiveDesk
+from fairway.live.batch.object_conditions import with_condition
+from fairway.live.batch.objects import (
+    BATCH_KINDS,
+    AccountObject,
+    BatchObject,
+    JobRecordObject,
+    QueueObject,
+    ReservationObject,
+    WindowObject,
+    object_path,
+)
+from fairway.live.batch.outbox import ObjectKey, Outbox
+from fairway.live.batch.record_codec import orders_of
+from fairway.live.batch.record_store import key_of
+from fairway.live.watches.group_watch import GroupWatch, group_watches
+from fairway.live.watches.optional_kinds import GROUPED, OptionalKind
+from fairway.model import ApiObject
+from fairway.plugins.registry import PLANNING, TAINTED
+from fairway.scheduler import Scheduler
+
+__all__ = ["BatchService"]
+
+logger = logging.getLogger(__name__)
+
+PASS_SECONDS: Final = 1.0  # the least between two passes
+PAGE: Final = 500
+OPERATED: Final = (QueueObject, AccountObject, WindowObject, ReservationObject)
+
+
+class BatchService:
+    """The queues of one process."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        configuration: Configuration,
+        clock: Clock,
+        deliver: Callable[[Sequence[Event]], None],
+        watched: Collection[OptionalKind],
+        parts: BatchParts,
+    ) -> None:
+        """`deliver`: where events of groups and controllers go; `watched`: those that are told there already."""
+        self._api = connection
+        self._configuration = configuration
+        self._clock = clock
+        self._parts = parts
+        self._profiles = {profile.scheduler_name for profile in configuration.profiles}
+        self._watch = GroupWatch(connection, BATCH_KINDS, self._heard, clock)
+        known = {kind.api_version for kind in watched}
+        self._others = group_watches(
+            connection, [kind for kind in GROUPED if kind.api_version not in known], deliver, clock
+        )
+        self._are_followed = asyncio.Event()  # are groups and controllers watched?
+        self.live: LiveDesk | None = None
+        self._outbox: Outbox | None = None
+        self._hands: DeskHands | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_doubtful = False
+        self._told: dict[str, str] = {}  # by uid: what is wrong with an object
+        self._passed_at = float("-inf")
+        self.on_news: Callable[[], None] = lambda: None
+
+    # -- is there a desk? ----------------------------------------------------------------------------------------------
+
+    @property
+    def is_known(self) -> bool:
+        """Is it known whether there are queues?"""
+        return self._watch.is_settled
+
+    @property
+    def is_served(self) -> bool:
+        """Does the cluster have queues?"""
+        return self._watch.is_served
+
+    @property
+    def wants_change(self) -> bool:
+        """Has everything to begin anew, with a desk or without?"""
+        return self._is_doubtful or self._watch.is_served != (self.live is not None)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._watch.run())
+            group.create_task(self._follow(group))
+            group.create_task(self._tick())
+
+    async def _follow(self, group: asyncio.TaskGroup) -> None:
+        """Groups and controllers are watched from when there are queues."""
+        while not self._watch.is_served:
+            await self._clock.sleep(0.05)
+        for watch in self._others:
+            group.create_task(watch.run())
+        self._are_followed.set()
+
+    async def _tick(self) -> None:
+        """Whoever waits for news looks at us, too."""
+        served = False
+        while True:
+            await self._clock.sleep(0.5)
+            if served != self._watch.is_served:
+                served = self._watch.is_served
+                self.on_news()
+
+    def objects(self) -> list[ApiObject]:
+        """Groups and controllers that nobody else watches."""
+        return [thing for watch in self._others for thing in watch.objects()]
+
+    def configuration(self) -> Configuration:
+        """That of the scheduler: with queues, if there are any."""
+        if self.live is None:
+            return self._configuration
+        has_taints = any(queue.nodes.protect == "taint" for queue in self.live.desk.settings.queues.values())
+        plugins = {**PLANNING, **TAINTED} if has_taints else PLANNING
+        return with_queues(self._configuration, self._profiles, plugins)
+
+    async def open(self) -> LiveDesk | None:
+        """The desk, made from what the server has now; None: there are no queues. Raises `LiveProblem`."""
+        await self.close()
+        if not self._watch.is_served:
+            logger.info("there are no queues of jobs any more: %s is not served", "fairway.dev")
+            return None
+        await self._are_followed.wait()
+        while not all(watch.is_settled for watch in self._others):
+            await self._clock.sleep(0.02)
+        # The account before its records: see `fairway.batch.accounts.books`.
+        accounts = await self._list(AccountObject)
+        records = await self._list(JobRecordObject)
+        operated = [thing for thing in self._watch.objects() if isinstance(thing, OPERATED)]
+        catalogue = read_catalogue(operated, self._profiles)
+        outbox = Outbox(self._api, self._clock, self._parts.may_write, sends=self._parts.events is not None)
+        hands = DeskHands(self._api, self._clock, outbox, self._parts, min(self._profiles))
+        live = hands.live = LiveDesk(catalogue.settings, outbox, self._parts.now, hands)
+        problems = live.books.load(
+            [each for each in accounts if isinstance(each, AccountObject)],
+            [each for each in records if isinstance(each, JobRecordObject)],
+        )
+        for problem in problems:
+            logger.error("a record can not be read, and is left alone: %s", problem)
+        for thing in operated:
+            live.learn(thing)
+        outbox.on_confirmed = lambda key, payload: self._confirmed(outbox, live, key, payload)
+        outbox.on_conflict = self._doubt
+        self.live, self._outbox, self._hands = live, outbox, hands
+        self._tasks = [asyncio.ensure_future(part.run()) for part in (outbox, hands.actions)]
+        self._tell_problems(catalogue)
+        logger.info("queues of jobs are on: %d queues, %d records", len(catalogue.settings.queues), len(records))
+        return live
+
+    async def close(self) -> None:
+        """Write nothing more."""
+        self._is_doubtful = False
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks, self.live, self._outbox, self._hands = [], None, None, None
+
+    async def finish(self, seconds: float) -> None:
+        """Let what was put be written, for so long."""
+        deadline = self._clock.monotonic() + seconds
+        while self._outbox is not None and self._outbox.backlog and self._clock.monotonic() < deadline:
+            await self._clock.sleep(0.02)
+        await self.close()
+
+    def attend(self, scheduler: Scheduler) -> None:
+        """The scheduler whose pods wait in queues."""
+        if self.live is not None and self._hands is not None:
+            self.live.desk.attend(scheduler)
+            self._hands.scheduler = scheduler
+
+    def _doubt(self, why: str) -> None:
+        logger.warning("%s: what is known of jobs is read again", why)
+        self._is_doubtful = True
+        self.on_news()
+
+    async def _list(self, kind: type[BatchObject]) -> list[BatchObject]:
+        """All objects of a kind, as the server itself has them."""
+        found: list[BatchObject] = []
+        query: dict[str, str | int] = {"limit": PAGE}
+        while True:
+            answer = await self._api.request("GET", object_path(kind), query=query)
+            if answer.status != 200:
+                raise Unreachable(self._api.url, f"{object_path(kind)}: {status_message(answer.body)}")
+            page = msgspec.json.decode(answer.body)
+            found += [msgspec.convert(item, kind) for item in page.get("items") or ()]
+            token = page["metadata"].get("continue")
+            if not token:
+                return found
+            query = {"limit": PAGE, "continue": token}
+
+    # -- what happens to objects of ours -------------------------------------------------------------------------------
+
+    def _heard(self, events: list[Event]) -> None:
+        live = self.live
+        if live is None:
+            self.on_news()
+            return
+        is_operated = False
+        for verb, thing in events:
+            if isinstance(thing, JobRecordObject) and verb is not Verb.DELETED:
+                self._heed(live, thing)
+            elif verb is Verb.DELETED:
+                live.unlearn(thing)
+            elif not isinstance(thing, JobRecordObject):
+                live.learn(thing)
+            is_operated |= isinstance(thing, OPERATED)
+        if is_operated:
+            self._reread(live)
+        self.on_news()
+
+    def _heed(self, live: LiveDesk, thing: JobRecordObject) -> None:
+        """Operators may want something else of the job."""
+        job = live.job_of(key_of(thing))
+        if job is not None and (orders := orders_of(thing)) != job.orders:
+            live.desk.ordering.heed(job, orders)
+
+    def _reread(self, live: LiveDesk) -> None:
+        """Queues, accounts, windows or reservations are others; only their statuses, if settings are the same."""
+        before = live.desk.settings
+        operated = [thing for thing in self._watch.objects() if isinstance(thing, OPERATED)]
+        catalogue = read_catalogue(operated, self._profiles, before)
+        if catalogue.settings != before:
+            taints = [any(queue.nodes.protect == "taint" for queue in each.queues.values())
+                      for each in (before, catalogue.settings)]  # fmt: skip
+            live.change(catalogue.settings)
+            if taints[0] != taints[1]:
+                self._doubt("queues guard their nodes otherwise")
+        self._tell_problems(catalogue)
+
+    def _tell_problems(self, catalogue: Catalogue) -> None:
+        wrong = {each.object.metadata.uid: each for each in catalogue.problems}
+        for uid, problem in wrong.items():
+            if self._told.get(uid) != problem.words:
+                self._told[uid] = problem.words
+                logger.warning("%s is left out: %s", key_of(problem.object).title, problem.words)
+                self._accept(problem, is_good=False)
+        for uid in [uid for uid in self._told if uid not in wrong]:
+            del self._told[uid]
+            for thing in self._watch.objects():
+                if isinstance(thing, BatchObject) and thing.metadata.uid == uid:
+                    self._accept(ObjectProblem(thing, ""), is_good=True)
+
+    def _accept(self, problem: ObjectProblem, *, is_good: bool) -> None:
+        """Say in the object whether it is used."""
+        thing, outbox = problem.object, self._outbox
+        if outbox is None or self._hands is None or key_of(thing) not in outbox.known:
+            return
+        status = with_condition(outbox.known[key_of(thing)].status, is_good, problem.words, self._clock.now())
+        outbox.put(key_of(thing), status)
+        if not is_good:
+            self._hands.tell_object(key_of(thing), "Invalid", problem.words, is_warning=True)
+
+    def _confirmed(self, outbox: Outbox, live: LiveDesk, key: ObjectKey, payload: object) -> None:
+        if live.books.confirmed(key, payload):
+            live.books.forget_settled()
+            self._tasks.append(asyncio.ensure_future(outbox.let_go(key)))
+        if len(self._tasks) > 100:
+            self._tasks = [task for task in self._tasks if not task.done()]
+
+    # -- deciding ------------------------------------------------------------------------------------------------------
+
+    def observe(self, event: Event) -> None:
+        """To be told before the scheduler is."""
+        if self.live is not None:
+            self.live.desk.observe(event)
+
+    def look(self) -> float | None:
+        """Run a pass if it is time; says in how many seconds to look again, None: when something happens."""
+        if self.live is None:
+            return None
+        desk = self.live.desk
+        wanted, foretold = desk.next_time(), desk.forecasts.next_time()
+        now = self.live.now()
+        if desk.is_due or min(wanted or now + 1.0, foretold or now + 1.0) <= now:
+            left = self._passed_at + PASS_SECONDS - self._clock.monotonic()
+            if left > 0:
+                return left
+            if desk.is_due or (wanted is not None and wanted <= now):
+                desk.is_due = True
+                desk.run_pass()
+            else:
+                desk.forecasts.run()
+            self._passed_at = self._clock.monotonic()
+            wanted, foretold = desk.next_time(), desk.forecasts.next_time()
+        times = [time for time in (wanted, foretold) if time is not None]
+        return max(min(times) - now, 0.01) if times else None

@@ -1,0 +1,210 @@
+"""Accounts on an API server: nobody is charged twice or not at all, wherever a process dies and whoever else writes.
+
+The rules, again and naively: each job that is over is in its account's `settled` once, to the thousandth; a record says
+that it is settled only if its account has its charge; in the end everything is settled and nothing is left to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from typing import Any
+
+import pytest
+
+from fairway.batch.accounts import Books, OpenJobs, total_charge
+from fairway.batch.job import BilledJob, JobLedger, JobRecord, JobWishes, RunInterval
+from fairway.batch.reasons import JobOutcome, JobStanding, JobState
+from fairway.live.batch.objects import AccountObject, JobRecordObject
+from fairway.live.batch.outbox import Outbox
+from fairway.live.batch.record_codec import RecordTerms, record_status
+from fairway.live.batch.record_store import RecordStore
+from fairway.model.codec import convert
+from tests.live.batch_server import ROOT, BatchServer, DiedError, DyingDoor
+from tests.live.virtual_loop import LoopClock, run_virtually
+
+START = 1_767_225_600.0
+ACCOUNT = "physics"
+HALF_LIFE = 7 * 86400.0
+NUM_JOBS = 3
+
+
+def ended(number: int) -> JobRecord:
+    """A job that is over, after two intervals."""
+    first, second = START + number, START + 100.25 * number
+    intervals = (
+        RunInterval(first, first + 10.125, 1.5, ("a",)),
+        RunInterval(second + 50, second + 63.333333, 0.7 + number, ("b",)),
+    )
+    billed = BilledJob(f"job-{number}", f"ns/job-{number}", ACCOUNT, f"user-{number % 2}", "batch")
+    ledger = JobLedger(START, intervals=intervals, billed=billed, is_final=True, ended=second + 64)
+    standing = JobStanding(JobState.FINISHED, JobOutcome.SUCCEEDED)
+    return JobRecord(f"ns/job-{number}", f"job-{number}", standing, ledger, wishes=JobWishes("batch", "ada"))
+
+
+JOBS = [ended(number) for number in range(NUM_JOBS)]
+DUE = sum(total_charge(job.ledger.intervals, float("inf")) for job in JOBS)
+
+
+def new_server() -> BatchServer:
+    server = BatchServer()
+    server.put(f"{ROOT}/accounts/{ACCOUNT}")
+    for job in JOBS:
+        status = record_status(job, RecordTerms(ACCOUNT))
+        made = server.put(f"{ROOT}/namespaces/ns/jobrecords/{job.uid}", status=status)
+        made["metadata"]["finalizers"] = ["fairway.dev/accounting"]
+    return server
+
+
+class Process:
+    """One leader: what it has read, and what it writes."""
+
+    def __init__(self, server: BatchServer, door: DyingDoor) -> None:
+        self.door = door
+        self.clock = LoopClock()
+        self.conflicts: list[str] = []
+        self.outbox = Outbox(door, self.clock, lambda: True)
+        self.outbox.on_conflict = self.conflicts.append
+        self.store = RecordStore(self.outbox)
+        self.outbox.on_confirmed = self._confirmed
+        self.store.load(
+            [convert(each, AccountObject) for each in server.all("accounts")],
+            [convert(each, JobRecordObject) for each in server.all("jobrecords")],
+        )
+        self.books = Books(self.store, OpenJobs(), HALF_LIFE)
+
+    def _confirmed(self, key: Any, payload: Any) -> None:
+        if self.store.confirmed(key, payload):
+            self.store.forget_settled()
+
+    async def settle(self) -> bool:
+        """As the desk does it every 30 s, until nothing is left; False: it died, or was told that it is not alone."""
+        sending = asyncio.ensure_future(self.outbox.run())
+        try:
+            for _ in range(20):
+                self.books.settle(ACCOUNT, self.clock.now())
+                await self.clock.sleep(30.0)
+                if self.door.is_dead or self.conflicts:
+                    return False
+                check(self.door.server)
+                found = self.store.account(ACCOUNT)
+                assert found is not None
+                if not found[0].settling and not self.store.unsettled(ACCOUNT) and not self.outbox.backlog:
+                    return True
+            return False
+        finally:
+            sending.cancel()
+            results = await asyncio.gather(sending, return_exceptions=True)
+            for result in results:
+                assert isinstance(result, asyncio.CancelledError | DiedError | BaseExceptionGroup)
+
+
+def check(server: BatchServer) -> None:
+    """What has to be true of the server at any moment."""
+    (account,) = server.all("accounts")
+    book = account["status"].get("book", {})
+    records = [each["status"] for each in server.all("jobrecords")]
+    charges = {each["ledger"]["uid"]: round(each["charge"] * 1000) for each in records}
+    settling = set(book.get("settling", ()))
+    is_settled = {each["ledger"]["uid"] for each in records if each.get("settled")}
+    counted = settling | is_settled
+    assert book.get("settled", 0) == sum(charges[uid] for uid in counted)
+    assert book.get("settled", 0) == sum(user["settled"] for user in book.get("users", {}).values())
+
+
+def check_end(server: BatchServer) -> None:
+    check(server)
+    (account,) = server.all("accounts")
+    assert account["status"]["book"]["settled"] == DUE
+    assert not account["status"]["book"].get("settling")
+    assert all(each["status"]["settled"] for each in server.all("jobrecords"))
+
+
+def survive(server: BatchServer, *deaths: tuple[int, bool]) -> int:
+    """Processes one after the other, of which each dies but the last; returns how often that one asked."""
+
+    async def story() -> int:
+        for dies_at, is_applied in deaths:
+            process = Process(server, DyingDoor(server, dies_at, is_applied=is_applied))
+            if await process.settle():
+                break
+            check(server)
+        last = Process(server, DyingDoor(server))
+        assert await last.settle()
+        return last.door.num_requests
+
+    return run_virtually(story())
+
+
+def test_everything_is_settled_once() -> None:
+    server = new_server()
+    num_requests = survive(server)
+    check_end(server)
+    assert num_requests == 2 + NUM_JOBS  # the charge, each record, and the account that forgets them
+    assert survive(server) == 0, "a second one has nothing to do"
+
+
+@pytest.mark.parametrize("is_applied", [False, True], ids=["before it took effect", "before the answer"])
+@pytest.mark.parametrize("dies_at", range(1, 3 + NUM_JOBS))
+def test_whoever_is_killed_at_any_request_nobody_is_charged_twice(dies_at: int, is_applied: bool) -> None:
+    server = new_server()
+    survive(server, (dies_at, is_applied))
+    check_end(server)
+
+
+def test_killed_twice_or_three_times() -> None:
+    for first in range(1, 3 + NUM_JOBS):
+        for second in range(1, 3 + NUM_JOBS):
+            for is_applied in (False, True):
+                server = new_server()
+                survive(server, (first, is_applied), (second, not is_applied), (1, True))
+                check_end(server)
+
+
+@pytest.mark.parametrize("pause", range(1, 3 + NUM_JOBS))
+def test_a_leader_that_was_frozen_and_wakes_beside_another_one_changes_nothing_any_more(pause: int) -> None:
+    """It has read everything, made some requests, and slept while another one did the rest."""
+    server = new_server()
+
+    async def story() -> None:
+        frozen = Process(server, DyingDoor(server))
+        answer, waiting, woken = frozen.door.request, asyncio.Event(), asyncio.Event()
+
+        async def stall(*arguments: Any, **named: Any) -> Any:
+            if frozen.door.num_requests + 1 >= pause:
+                waiting.set()
+                await woken.wait()
+            return await answer(*arguments, **named)
+
+        frozen.door.request = stall  # type: ignore[method-assign]
+        sleeping = asyncio.ensure_future(frozen.settle())
+        await waiting.wait()
+        other = Process(server, DyingDoor(server))
+        assert await other.settle()
+        check_end(server)
+        before = copy.deepcopy(server.objects)
+        woken.set()
+        await sleeping
+        # Whoever has charged already may find that what is left to do was done, word for word.
+        assert frozen.conflicts or pause > 1
+        assert server.objects == before, "it wrote nothing"
+
+    run_virtually(story())
+    check_end(server)
+
+
+def test_an_operator_who_edits_an_account_meanwhile_does_no_harm() -> None:
+    server = new_server()
+
+    async def story() -> None:
+        process = Process(server, DyingDoor(server))
+        account = server.objects[f"{ROOT}/accounts/{ACCOUNT}"]
+        account["spec"] = {"shares": 5}
+        server.version += 1
+        account["metadata"]["resourceVersion"] = str(server.version)
+        assert await process.settle()
+        assert not process.conflicts
+
+    run_virtually(story())
+    check_end(server)
+    assert server.objects[f"{ROOT}/accounts/{ACCOUNT}"]["spec"] == {"shares": 5}
