@@ -7,7 +7,7 @@ from typing import Any
 
 from fairway.batch.job import BatchJob
 from fairway.batch.settings import BatchSettings
-from fairway.config import default_configuration
+from fairway.config import Configuration, decode_configuration, default_configuration
 from fairway.model import Pod
 from fairway.model.batch import QueueLimits, QueueSpec, WeightSpec
 from fairway.model.duration import Duration
@@ -30,6 +30,13 @@ def job(name: str, cpu: int = 1, run: float = 10.0, limit: float | None = 10.0, 
     return pod(name, cpu=cpu, labels={"fairway.dev/queue": queue}, annotations=annotations)
 
 
+def _configuration(own: dict[str, Any]) -> Configuration:
+    if not own:
+        return default_configuration(REGISTRY)
+    kind = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    return decode_configuration({**kind, "profiles": [{"fairway": own}]}, "test", REGISTRY)
+
+
 class Diary(NullRecorder):
     """Keeps events."""
 
@@ -50,12 +57,13 @@ class Room:
         latency, orders = settings.pop("latency", 0.0), settings.pop("orders", ())
         racks = settings.pop("racks", ())  # of each node, by its number
         recorder = settings.pop("recorder", None)
+        own = settings.pop("own", {})  # of the profile, beside what it has by default
         limits = QueueLimits(max=Duration(1000), kill_grace=Duration(0))
         made = {
             name: QueueSpec(**{"weights": PLAIN, "limits": limits, **spec}).completed() for name, spec in queues.items()
         }
         batch = BatchSettings(made, **settings)
-        scheduler = SchedulerPlan("default-scheduler", default_configuration(REGISTRY), batch=batch)
+        scheduler = SchedulerPlan("default-scheduler", _configuration(own), batch=batch)
         labels = [{"rack": rack} for rack in racks] or [{}] * len(cpus)
         nodes = [node(f"n{number}", cpu=cpu, labels=labels[number]) for number, cpu in enumerate(cpus)]
         times = KubeletSettings(start_latency=latency, termination_latency=latency)

@@ -73,3 +73,59 @@ def test_exclusive_nodes_count_as_a_whole(tmp_path: Path) -> None:
 
 def test_where_the_annotation_means_nothing_nothing_is_said() -> None:
     assert fairway.simulate(SCENARIO, policy="shared").metrics().utilisation_allocated == {}
+
+
+JOBS = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: alone, annotations: {fairway.dev/exclusive: node}}
+spec:
+  parallelism: 2
+  completions: 2
+  template:
+    metadata: {annotations: {fairway.dev/duration: 10m}}
+    spec:
+      restartPolicy: Never
+      containers: [{name: c, image: x, resources: {requests: {cpu: 6}}}]
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: shared}
+spec:
+  parallelism: 2
+  completions: 2
+  template:
+    metadata: {annotations: {fairway.dev/duration: 20m}}
+    spec:
+      restartPolicy: Never
+      containers: [{name: c, image: x, resources: {requests: {cpu: 2}}}]
+"""
+
+
+def test_what_a_job_says_for_its_pods_counts(tmp_path: Path) -> None:
+    (tmp_path / "jobs.yaml").write_text(JOBS)
+    document = {
+        "apiVersion": "fairway.dev/v1alpha1",
+        "kind": "Scenario",
+        "spec": {
+            "end": "1h",
+            "cluster": {"nodes": [{"name": "n-{}", "count": 4, "cpu": 8, "memory": "32Gi"}]},
+            "workload": {"files": [str(tmp_path / "jobs.yaml")]},
+            "schedulers": [{"config": {"profiles": [{"fairway": {"exclusive": True}}]}}],
+        },
+    }
+    run = fairway.simulate(document, save=tmp_path / "run.duckdb")
+    spans: dict[str, dict[str, set[tuple[float, float]]]] = {"alone": {}, "shared": {}}
+    for row in run.occupancy.rows():
+        job = row["pod"].removeprefix("default/").partition("-")[0]
+        spans[job].setdefault(row["node"], set()).add((row["from_seconds"], row["to_seconds"]))
+    assert spans["alone"].keys().isdisjoint(spans["shared"])
+    assert all(len(each) == 1 for each in spans["alone"].values())  # its pods start and end together
+    alone = sum(8 * (end - begin) for each in spans["alone"].values() for begin, end in each)
+    shared = sum(
+        row["cpu_milli"] / 1000 * (row["to_seconds"] - row["from_seconds"])
+        for row in run.occupancy.rows()
+        if "shared" in row["pod"]
+    )
+    assert run.metrics().utilisation_allocated["cpu"] == pytest.approx((alone + shared) / (4 * 8 * 3600))
+    assert run.metrics().utilisation_allocated["cpu"] > run.metrics().utilisation["cpu"]

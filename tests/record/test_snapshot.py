@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairway.model import Namespace, ObjectMeta
+import pytest
+
+from fairway.model import Namespace, ObjectMeta, decode_object
 from fairway.record import Run
 from fairway.record.snapshot import nodes_at, objects_at, pods_at
 from fairway.record.vocabulary import NodeEnd, PodEnd
+from fairway.record.writing.anonymous_rows import anonymise_run
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, placed, profile, writer
 
@@ -65,3 +68,29 @@ def test_a_failed_decision_can_be_made_again(tmp_path: Path) -> None:
         (waiting,) = (one for one in there if not one.spec.node_name)
         (row,) = run.decisions_of("big")
         assert again.decide(waiting).message == row["message"] == decision.message
+
+
+TOLD = {
+    "JobSet": ("jobset.x-k8s.io/v1alpha2", {"replicatedJobs": [{"name": "w", "replicas": 2, "template": None}]}),
+    "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", {"replicas": 2, "leaderWorkerTemplate": {"size": 4}}),
+}
+
+
+@pytest.mark.parametrize("is_anonymous", [False, True], ids=["as it is", "anonymous"])
+@pytest.mark.parametrize("kind", TOLD)
+def test_what_only_api_servers_tell_of_comes_back(tmp_path: Path, kind: str, is_anonymous: bool) -> None:
+    version, spec = TOLD[kind]
+    metadata = {"name": "x", "namespace": "ml", "annotations": {"fairway.dev/exclusive": "node"}}
+    thing = decode_object({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec})
+    with writer(tmp_path / "run") as made:
+        made.object_applied(0.0, thing)
+        made.close(2.0)
+    path = tmp_path / "run"
+    if is_anonymous:
+        path = tmp_path / "other"
+        anonymise_run(tmp_path / "run", path)
+    with Run.open(path) as run:
+        (found,) = objects_at(run, 1.0)
+    assert type(found) is type(thing)
+    assert is_anonymous or found.metadata == thing.metadata
+    assert found.metadata.annotations == thing.metadata.annotations

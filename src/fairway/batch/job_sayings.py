@@ -15,6 +15,7 @@ from fairway.batch.settings import BatchSettings
 from fairway.batch.wishes import KUEUE_QUEUE, QUEUE, read_wishes
 from fairway.cluster import Cluster
 from fairway.model import ObjectMeta, Pod, VolcanoPodGroup
+from fairway.model.tenant import EXCLUSIVE
 
 __all__ = ["JobSayings"]
 
@@ -91,4 +92,6 @@ class JobSayings:
     def wishes(self, pod: Pod, queue: str, submitted: float) -> JobWishes:
         """What the job of that pod wants of that queue."""
         said = [said for each in self.holders(pod) for said in (each.metadata.annotations, each.metadata.labels)]
+        if (shared := self._cluster.wishes.of(pod)) is not None:  # by what made it, be it that it names no queue
+            said.append({EXCLUSIVE: shared})
         return read_wishes(said, pod, queue, submitted, self._start)

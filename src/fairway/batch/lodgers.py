@@ -64,7 +64,9 @@ class Lodgers:
             return False
         now, deadline = desk.world.now(), pod.spec.active_deadline_seconds
         desk.machine.refresh(now)
-        need = desk.machine.need(desk.cluster.classify(pod, bound=True))
+        wishes = desk.cluster.wishes
+        is_alone = wishes.is_followed and wishes.is_exclusive(pod)
+        need = desk.machine.need(desk.cluster.classify(pod, bound=True), is_alone)
         if is_aside(pod):
             need[-1] = 0  # it is nobody's company
         desk.machine.occupy(uid, row, need, math.inf if deadline is None else now + float(deadline))

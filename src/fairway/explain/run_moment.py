@@ -18,6 +18,7 @@ from fairway.model import ApiObject, CronJob, DaemonSet, Deployment, Job, Pod
 from fairway.model.disruption import PREEMPTED
 from fairway.model.group import START_TOGETHER
 from fairway.model.meta import EPOCH
+from fairway.model.tenant import EXCLUSIVE
 from fairway.record import Run
 from fairway.record.schedulers import RecordedScheduler
 from fairway.record.snapshot import nodes_at, objects_at, pods_at
@@ -25,7 +26,7 @@ from fairway.record.snapshot import nodes_at, objects_at, pods_at
 __all__ = ["Moment", "objects_seen"]
 
 MAKERS = Deployment | DaemonSet | Job | CronJob
-"""They matter to no decision, as what they make is there; but for Jobs whose pods start together."""
+"""They matter to no decision, as what they make is there; but for Jobs that say something for all their pods."""
 
 ROUNDING = 1e-7
 """Seconds: more than sums of times are off by, less than lies between any two things that happen."""
@@ -52,7 +53,7 @@ def objects_seen(run: Run, moment: Moment, scheduler: RecordedScheduler | None =
     if moment.decision is not None and scheduler is not None and scheduler.view_delay > 0:
         seen = max(seen - scheduler.view_delay + ROUNDING, 0.0)  # it hears of a thing exactly so late
     objects: list[ApiObject] = [*nodes_at(run, seen)]
-    objects += [thing for thing in objects_at(run, seen) if not isinstance(thing, MAKERS) or _starts_together(thing)]
+    objects += [thing for thing in objects_at(run, seen) if not isinstance(thing, MAKERS) or _speaks_for_pods(thing)]
     pods = {pod.metadata.uid: pod for pod in pods_at(run, seen)}
     if moment.decision is not None:
         _unbind_later(run, moment, pods)
@@ -64,10 +65,12 @@ def objects_seen(run: Run, moment: Moment, scheduler: RecordedScheduler | None =
     return [*objects, *pods.values()]
 
 
-def _starts_together(thing: ApiObject) -> bool:
-    """A Job that says how many pods start together: its pods do not."""
+def _speaks_for_pods(thing: ApiObject) -> bool:
+    """A Job that says how many pods start together, or that they want nodes to themselves: its pods do not."""
     if not isinstance(thing, Job):
         return False
+    if EXCLUSIVE in thing.metadata.annotations:
+        return True
     said = (thing.metadata.annotations, thing.spec.template.metadata.annotations)
     return any(annotations.get(START_TOGETHER) == "true" for annotations in said)
 

@@ -41,6 +41,7 @@ from fairway.model.workload import (
 
 __all__ = [
     "KINDS",
+    "TOLD_KINDS",
     "ApiObject",
     "convert",
     "encode_json",
@@ -110,6 +111,13 @@ KINDS: dict[tuple[str, str], type[ApiObject]] = {
     ("scheduling.volcano.sh/v1beta1", "PodGroup"): VolcanoPodGroup,
 }
 """apiVersion and kind to type; a type may be of several groups."""
+
+TOLD_KINDS: dict[tuple[str, str], type[ApiObject]] = {
+    **KINDS,
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"): JobSet,
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): LeaderWorkerSet,
+}
+"""Also what API servers and runs tell of; in files these are custom kinds like others, of which pods are made."""
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from fairway.model.codec import KINDS, ApiObject, convert, json_decoder
+from fairway.model.codec import KINDS, TOLD_KINDS, ApiObject, convert, json_decoder
 from fairway.model.errors import DecodeError, Source
 from fairway.model.explain import explain, name_type
 from fairway.model.nesting import check_nesting, place_of
@@ -107,14 +107,14 @@ def decode_object(data: Mapping[str, Any] | bytes, source: Source | str = "") ->
     if isinstance(data, bytes):
         check_nesting(data, where)
         header = _read_json(data, where, _HEADER)
-        kind = KINDS.get((header.api_version or "", header.kind or "")) if header is not None else None
+        kind = TOLD_KINDS.get((header.api_version or "", header.kind or "")) if header is not None else None
         if kind is not None:
             return _decode_fast(data, kind, where)
         data = _read_json(data, where, _ANYTHING)
     api_version, name = _identify(data, where)
-    kind = KINDS.get((api_version, name))
+    kind = TOLD_KINDS.get((api_version, name))
     if kind is None:
-        known = ", ".join(f"{version} {kind}" for version, kind in KINDS)
+        known = ", ".join(f"{version} {kind}" for version, kind in TOLD_KINDS)
         raise DecodeError(f"{api_version} {name} is not a kind Fairway reads; it reads {known}", source=where)
     return _decode_tree(data, kind, where)
 

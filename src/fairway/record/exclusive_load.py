@@ -8,15 +8,22 @@ the whole node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from fairway.cluster.intents.shared_wishes import SharedWishes
+from fairway.cluster.pods import PodTable
 from fairway.model.tenant import EXCLUSIVE, exclusive_scope
 from fairway.record.load import Floats, LoadHistory, Spans
+from fairway.record.manifests import object_of, pod_of
 from fairway.record.placement import busy_stretches
 from fairway.record.run import Run
+from fairway.record.snapshot import pod_at
+from fairway.record.vocabulary import ObjectVerb
 
 __all__ = ["allocated_shares"]
 
@@ -64,19 +71,48 @@ def _exclusive_pods(run: Run) -> list[int]:
     aware = set(_aware_schedulers(run))
     if not aware:
         return []
+    spoken_for = _spoken_for(run)
     rows = run.sql(
-        "SELECT pod_id, scheduler, annotations FROM pods"
-        " WHERE contains(annotations, $1) AND NOT starts_with(coalesce(owner, ''), 'DaemonSet/')",
+        "SELECT pod_id, scheduler, annotations FROM pods WHERE NOT starts_with(coalesce(owner, ''), 'DaemonSet/')"
+        " AND (contains(annotations, $1) OR list_contains($2, pod_id))",
         EXCLUSIVE,
+        list(spoken_for),
     )
-    return [row["pod_id"] for row in rows if row["scheduler"] in aware and _is_exclusive(row["annotations"])]
+    return [
+        row["pod_id"]
+        for row in rows
+        if row["scheduler"] in aware
+        and exclusive_scope({EXCLUSIVE: spoken_for.get(row["pod_id"], ""), **_said(row["annotations"])})[0]
+    ]
 
 
-def _is_exclusive(text: str) -> bool:
+def _said(text: str | None) -> dict[str, str]:
     try:
-        return bool(exclusive_scope(msgspec.json.decode(text, type=dict[str, str]))[0])
-    except msgspec.DecodeError:
-        return False
+        return msgspec.json.decode(text, type=dict[str, str]) if text else {}
+    except msgspec.MsgspecError:
+        return {}
+
+
+def _spoken_for(run: Run) -> dict[int, str]:
+    """What objects of jobs say for their pods, as it was when those got their nodes, by number of the pod."""
+    speakers = {_key(row) for row in run.objects.where("contains(manifest, ?)", EXCLUSIVE).rows()}
+    changes = deque(row for row in run.objects.rows() if _key(row) in speakers) if speakers else deque()
+    if not changes:
+        return {}
+    templates = {row["template_id"]: pod_of(run, row["manifest"]) for row in run.templates.rows()}
+    wishes, found = SharedWishes(PodTable()), {}
+    for row in run.sql("SELECT * FROM pods WHERE bound_seconds IS NOT NULL ORDER BY bound_seconds, pod_id"):
+        while changes and changes[0]["time_seconds"] <= row["bound_seconds"]:
+            change = changes.popleft()
+            wishes.note(object_of(run, change["manifest"]), change["verb"] == ObjectVerb.DELETED)
+        pod = pod_at(run, row, templates[row["template_id"]], row["bound_seconds"])
+        if (text := wishes.of(pod)) is not None:
+            found[row["pod_id"]] = text
+    return found
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["kind"], row["namespace"], row["name"]
 
 
 def _aware_schedulers(run: Run) -> Iterator[str]:

@@ -16,7 +16,7 @@ from fairway.record.distribution import Distribution
 from fairway.record.load import Floats, Spans
 from fairway.record.placement import busy_stretches
 from fairway.record.run import Run
-from fairway.record.vocabulary import BlockedNote, DeadlockNote
+from fairway.record.vocabulary import BlockedNote, DeadlockNote, PoolNote
 
 __all__ = ["JobCounts", "JobMetrics", "JobTimes", "held_nodes", "job_metrics"]
 
@@ -49,6 +49,7 @@ class JobMetrics:
     partial_hold: dict[str, float]  # node_hours, and by resource amounts times seconds
     deadlocks: int | None  # None: nobody looked, or nobody wrote it down
     deadlock_seconds: float | None
+    pooled_seconds: float | None  # None: no gang was ever in a pool (mode `pfnet`)
     blocked_ahead_seconds: float | None  # None: nobody looked (`record: {gangs: true}`)
 
 
@@ -68,8 +69,8 @@ def job_metrics(run: Run) -> JobMetrics | None:
     times = JobTimes(Distribution.of(waits), Distribution.of(spreads), int(np.sum(rows["attempts"])))
     counts = JobCounts(len(started), int(has_started.sum()))
     if not rows["is_group"].any():  # one pod, one job: nobody waits for members
-        return JobMetrics(counts, times, {}, None, None, None)
-    return JobMetrics(counts, times, _partial_holds(run), *_deadlocks(run), _blocked_ahead(run))
+        return JobMetrics(counts, times, {}, None, None, None, None)
+    return JobMetrics(counts, times, _partial_holds(run), *_deadlocks(run), _pooled(run), _blocked_ahead(run))
 
 
 def _deadlocks(run: Run) -> tuple[int | None, float | None]:
@@ -77,6 +78,12 @@ def _deadlocks(run: Run) -> tuple[int | None, float | None]:
     if run.origin != "simulated" or not _kept(run).get("events", True):
         return None, None  # nobody looked, or nobody wrote it down
     return _stretches(run, DeadlockNote.BEGUN, DeadlockNote.OVER)
+
+
+def _pooled(run: Run) -> float | None:
+    """How long gangs that were ready waited for any pod to get a node, all of them together."""
+    number, seconds = _stretches(run, PoolNote.BEGUN, PoolNote.OVER) if run.origin == "simulated" else (0, 0.0)
+    return seconds if number else None
 
 
 def _blocked_ahead(run: Run) -> float | None:

@@ -36,6 +36,7 @@ STRANDED = "idle, but of no use to a typical pod of the run, which lacks CPU, a 
 JOB_WAIT = "from when a job is complete, with as many members as it takes and none of them gated, to its start"
 JOB_SPREAD = "from the binding of a job's first member to its start, of jobs that started"
 DEADLOCK = "jobs that have not started hold room, none can complete, and one could if the others held nothing"
+POOLED = "a gang of mode `pfnet` is ready, and waits for the next pod of any kind that gets a node"
 BLOCKED = "a job stands ready and fits, and is not tried because of others before it; looked at every 10 s"
 PARTIAL_HOLD = "room that permit plugins keep for members of jobs that have not started"
 
@@ -147,6 +148,7 @@ DEFINITIONS: Final = (
     Definition("partial_hold_{}", "amount·s", "lower", f"amounts times seconds: {PARTIAL_HOLD}"),
     Definition("deadlocks", "", "lower", f"{DEADLOCK}, counted (simulations)"),
     Definition("deadlock_seconds", "s", "lower", f"{DEADLOCK}, for so long (simulations)"),
+    Definition("pooled_seconds", "s", "lower", f"jobs times seconds: {POOLED} (simulations)"),
     Definition("blocked_ahead_seconds", "s", "lower", f"jobs times seconds: {BLOCKED} (`record: {{gangs: true}}`)"),
     *QUEUE_METRICS,
     Definition("queue_{}_jobs_started", "jobs", "higher", "the same of one queue"),

@@ -90,6 +90,7 @@ class Metrics:
     partial_hold: dict[str, float]  # empty where there are no jobs
     deadlocks: int | None
     deadlock_seconds: float | None
+    pooled_seconds: float | None
     blocked_ahead_seconds: float | None
     queues: QueueMetrics | None  # of all jobs in queues; None: there are no queues
     fairness_error: float | None
@@ -185,6 +186,7 @@ def measure(run: Run) -> Metrics:
         partial_hold={} if jobs is None else jobs.partial_hold,
         deadlocks=None if jobs is None else jobs.deadlocks,
         deadlock_seconds=None if jobs is None else jobs.deadlock_seconds,
+        pooled_seconds=None if jobs is None else jobs.pooled_seconds,
         blocked_ahead_seconds=None if jobs is None else jobs.blocked_ahead_seconds,
         queues=queues,
         fairness_error=fairness_error,

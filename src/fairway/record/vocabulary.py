@@ -22,6 +22,7 @@ __all__ = [
     "ObjectVerb",
     "PlanKind",
     "PodEnd",
+    "PoolNote",
     "Word",
 ]
 
@@ -103,6 +104,13 @@ class BlockedNote(Word):
 
     BEGUN = "BlockedAhead", "the job has stood ready for ten seconds and fits, but others are tried before it"
     OVER = "BlockedAheadOver", "that is so no longer"
+
+
+class PoolNote(Word):
+    """What is told about gangs of mode `pfnet` that are ready (the `reason` of an event of a simulation)."""
+
+    BEGUN = "GangPooled", "all members are ready, and wait for the next pod of any kind that gets a node"
+    OVER = "GangPooledOver", "that is so no longer"
 
 
 class HoldWhy(Word):

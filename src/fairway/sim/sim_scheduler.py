@@ -35,6 +35,7 @@ from fairway.sim.batch_world import SimDesk, planned
 from fairway.sim.blocked_jobs import blocked_watch_of
 from fairway.sim.deadlocks import watch_of
 from fairway.sim.deleted_gangs import DeletedGangs, pfnet_plugins
+from fairway.sim.gang_pools import pool_watch_of
 from fairway.sim.pre_bind import PodPreparations
 from fairway.sim.taint_sweep import TaintSweep, wants_guard
 from fairway.sim.writing import carry_out
@@ -101,6 +102,7 @@ class SimScheduler:
         plugins = pfnet_plugins(self.scheduler)
         self._deletion = DeletedGangs(api, recorder, plugins) if plugins else None
         self._deadlocks = watch_of(name, self.scheduler, configuration, recorder, self.now)
+        self._watches = [*filter(None, (self._deadlocks, pool_watch_of(plugins.values(), recorder, self.now)))]
         looks = options.gangs and recorder.is_recording
         self._blocked = blocked_watch_of(self.scheduler, configuration, recorder, api.timeline) if looks else None
         api.watch(self._observe, settings.view_delay)
@@ -119,8 +121,8 @@ class SimScheduler:
             self._sweep.observe(event)
         if self._deletion is not None:
             self._deletion.observe(event)
-        if self._deadlocks is not None:
-            self._deadlocks.look()
+        for watch in self._watches:
+            watch.look()
         if self._blocked is not None:
             self._blocked.go_on()
         self._wake()
@@ -171,8 +173,8 @@ class SimScheduler:
                     self._record(now, decision, ended - begun - self._away)
                 if self._times is not None:
                     self._recorder.plugin_times(self.now(), self.name, self._times.take())
-            if self._deadlocks is not None:
-                self._deadlocks.look()
+            for watch in self._watches:
+                watch.look()
             if self.queues is not None:
                 self.queues.look()
         self._wake()

@@ -6,14 +6,18 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from fairway.batch.accounts import MILLI, ROOT, AccountBook, book_differences
 from fairway.batch.reasons import JobOutcome, JobState, Reason, Refused
-from fairway.model import Pod
+from fairway.model import Pod, decode_object
 from fairway.model.batch import AccountSpec, WeightSpec
 from fairway.model.batch.account import BudgetSpec, UserShares
+from fairway.model.job_set import JobSet
+from fairway.model.pod import PodSchedulingGroup
 from fairway.sim.batch_world import SimDesk
+from fairway.testing import pod
 from tests.batch.room import Room, job
 
 PHYSICS = {"physics": AccountSpec()}
@@ -56,6 +60,49 @@ def test_a_job_with_nodes_to_itself_pays_for_all_of_them() -> None:
     room.until(100.0)
     ((_, _, _, rate, _),) = lines(room, ROOT)
     assert rate in (4.0, 8.0)
+
+
+def test_what_daemons_take_of_such_a_node_is_not_paid_for() -> None:
+    daemon = pod("daemon", cpu="1500m", owner="DaemonSet/logs", node="n0", annotations={"fairway.dev/duration": "500"})
+    room = Room([(0.0, daemon), (1.0, job("a", cpu=1, exclusive="node"))], own={"exclusive": True})
+    room.until(100.0)
+    ((_, _, _, rate, _),) = lines(room, ROOT)
+    assert rate == 2.5
+
+
+SPEAKERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "Job": ("batch/v1", {"suspend": True, "template": {}}, {"owner": "Job/run"}),
+    "JobSet": (
+        "jobset.x-k8s.io/v1alpha2",
+        {"replicatedJobs": []},
+        {"owner": "Job/run-0", "labels": {"jobset.sigs.k8s.io/jobset-name": "run"}},
+    ),
+    "PodGroup": (
+        "scheduling.k8s.io/v1alpha2",
+        {"schedulingPolicy": {"basic": {}}},
+        {"scheduling_group": PodSchedulingGroup(pod_group_name="run")},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SPEAKERS)
+def test_what_a_job_says_for_its_pods_is_planned_and_paid_for(kind: str) -> None:
+    """The object names no queue: its pods do."""
+    version, spec, belongs = SPEAKERS[kind]
+    metadata = {"name": "run", "namespace": "default", "annotations": {"fairway.dev/exclusive": "node"}}
+    document = {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+    speaker = msgspec.convert(document, JobSet) if kind == "JobSet" else decode_object(document)
+    plain = job("a", cpu=1, run=50.0, limit=50.0)
+    labels = plain.metadata.labels | belongs.get("labels", {})
+    alone = pod("a", cpu=1, annotations=plain.metadata.annotations, **{**belongs, "labels": labels})
+    room = Room([(0.0, alone), (1.0, job("b", cpu=1))], objects=[speaker], own={"exclusive": True})
+    room.until(20.0)
+    found = room.find("run" if kind == "PodGroup" else "a")
+    assert found.wishes.is_exclusive
+    assert found.ledger.intervals[-1].rate == 4.0
+    assert (room.find("b").standing.state, "b" in room.starts) == (JobState.QUEUED, False)  # not even released
+    room.until(100.0)
+    assert room.starts["b"] == 50.0
 
 
 def test_a_gang_pays_for_those_that_are_there() -> None:

@@ -16,8 +16,9 @@ from fairway.batch.job import BatchJob, BilledJob
 from fairway.batch.reasons import JobStanding
 from fairway.batch.settings import BatchSettings
 from fairway.cluster import Cluster
-from fairway.model import Node, Pod
+from fairway.model import Pod
 from fairway.model.requests import pod_requests
+from fairway.model.tenant import is_aside
 
 __all__ = ["JobAccounts"]
 
@@ -76,19 +77,21 @@ class JobAccounts:
         members = _placed(job)
         if job.wishes.is_exclusive:
             alone = {*nodes} or {pod.spec.node_name for pod in members if pod.spec.node_name}
-            whole = [_allocatable(node) for name in sorted(alone) if (node := self._node(name)) is not None]
-            if whole:
-                return whole
+            rows = [row for name in sorted(alone) if (row := self._cluster.nodes.row_of.get(name)) is not None]
+            if rows:
+                return [self._whole(row) for row in rows]
         return [pod_requests(pod) for pod in members]
 
-    def _node(self, name: str) -> Node | None:
-        row = self._cluster.nodes.row_of.get(name)
-        return None if row is None else self._cluster.nodes.objects[row]
+    def _whole(self, row: int) -> Mapping[str, int]:
+        """What a node has, but for what pods of DaemonSets there request."""
+        node = self._cluster.nodes.objects[row]
+        assert node is not None, "it has a name"
+        there = {name: each.milli if name == "cpu" else each.value for name, each in node.status.allocatable.items()}
+        for placed in self._cluster.pods.on_row(row):
+            for name, amount in pod_requests(placed.pod).items() if is_aside(placed.pod) else ():
+                there[name] = max(there.get(name, 0) - amount, 0)
+        return there
 
 
 def _placed(job: BatchJob) -> list[Pod]:
     return [pod for pod in job.members.values() if pod.spec.node_name] or list(job.members.values())
-
-
-def _allocatable(node: Node) -> Mapping[str, int]:
-    return {name: each.milli if name == "cpu" else each.value for name, each in node.status.allocatable.items()}

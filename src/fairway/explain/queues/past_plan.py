@@ -185,9 +185,11 @@ class PastPlan:
         row = cluster.nodes.row_of.get(pod.spec.node_name)
         if row is None:
             return
-        need = self.machine.need(
-            cluster.classify(pod, bound=True), batch_job is not None and batch_job.wishes.is_exclusive
-        )
+        if batch_job is not None:
+            is_alone = batch_job.wishes.is_exclusive
+        else:
+            is_alone = cluster.wishes.is_followed and cluster.wishes.is_exclusive(pod)
+        need = self.machine.need(cluster.classify(pod, bound=True), is_alone)
         deadline = pod.spec.active_deadline_seconds
         end = math.inf if deadline is None else bound + float(deadline)
         if job is not None and job.queue in self.settings.queues:
