@@ -15,7 +15,7 @@ from tests.fuzz.draw import Draw, Json
 from tests.fuzz.nodes import make_namespaces, make_nodes
 from tests.fuzz.pods import Setting, make_pod
 from tests.fuzz.policies import make_budgets, make_priority_classes
-from tests.fuzz.storage import Storage
+from tests.fuzz.storage import Storage, make_storage
 from tests.fuzz.words import HOST, NAMESPACES, ZONE
 
 __all__ = ["GROUP_KINDS", "GROUP_USUAL", "make_group_case"]
@@ -25,7 +25,8 @@ TOPOLOGY: Final = "TopologyAwareWorkloadScheduling"
 PREEMPTION: Final = "WorkloadAwarePreemption"
 
 GROUP_USUAL: Final[Mapping[str, float]] = {
-    "volumes": 0.03,
+    "volumes": 0.05,
+    "storage": 0.25,
     "node affinity": 0.1,
     "pod affinity": 0.12,
     "pod anti-affinity": 0.15,
@@ -62,7 +63,8 @@ def make_group_case(draw: Draw, name: str, kind: str) -> Json:
     nodes = make_nodes(draw, draw.pick((1, 2, 3, 4, 6, 8, 10)))
     names = [node["metadata"]["name"] for node in nodes]
     classes = make_priority_classes(draw) if draw.has("priorities") else []
-    setting = Setting(names, [each["metadata"]["name"] for each in classes], Storage())
+    storage = make_storage(draw, names) if draw.has("storage") else Storage()
+    setting = Setting(names, [each["metadata"]["name"] for each in classes], storage)
     new = [_group(draw, f"pg-{number}", classes, gates) for number in range(draw.pick((1, 1, 2, 3, 4)))]
     old = [_group(draw, f"old-{number}", classes, gates) for number in range(draw.pick((0, 1, 2)))]
     crowd = draw.number(2, 6) if draw.has("crowd") else draw.pick((0, 1, 1, 2))
@@ -87,7 +89,7 @@ def make_group_case(draw: Draw, name: str, kind: str) -> Json:
         "focus": kind,
         "featureGates": dict.fromkeys(gates, True),
         "config": _configuration(draw),
-        "objects": [*make_namespaces(draw), *nodes, *classes, *budgets, *groups, *running, *promised],
+        "objects": [*make_namespaces(draw), *nodes, *classes, *budgets, *storage.objects, *groups, *running, *promised],
         "pods": _mixed(draw, members),
     }
 
