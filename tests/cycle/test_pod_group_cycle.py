@@ -111,6 +111,49 @@ def test_an_attempt_leaves_everything_as_it_was(
         assert placed == []
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    shapes=st.lists(st.tuples(CPUS, st.integers(0, 1), st.sampled_from(("", "apart"))), min_size=1, max_size=2),
+    copies=st.integers(2, 5),
+    residents=RESIDENTS,
+    least=st.integers(1, 8),
+    topology=st.booleans(),
+    preemption=st.booleans(),
+)
+def test_equal_members_fail_alike_whether_failures_are_remembered_or_not(
+    shapes: list[tuple[int, int, str]],
+    copies: int,
+    residents: list[tuple[int, int, int, bool]],
+    least: int,
+    topology: bool,
+    preemption: bool,
+) -> None:
+    told = []
+    for remembers in (True, False):
+        profile = world(
+            pod_group("train", least, topology="zone" if topology else None, priority=1),
+            *(node(f"n{number}", cpu=4, labels={"zone": "ab"[number % 2]}) for number in range(4)),
+            *(
+                pod(f"r{number}", cpu=cpu, priority=priority, node=f"n{where}")
+                for number, (where, cpu, priority, _) in enumerate(residents)
+            ),
+            topology=topology,
+            workloadPreemption=preemption,
+        )
+        profile.remembers_failures &= remembers
+        pods = [shaped(f"m{number}-{copy}", *shape) for number, shape in enumerate(shapes) for copy in range(copies)]
+        decision = attempt(profile, pods)
+        told.append(
+            (
+                decision.outcome,
+                decision.message,
+                [(each.outcome, each.node, each.message, each.nomination) for each in decision.members],
+                [victim.pod.metadata.name for victim in decision.victims],
+            )
+        )
+    assert told[0] == told[1]
+
+
 def test_a_port_that_a_victim_has_stays_its_own() -> None:
     profile = world(node("n", cpu=4), pod("victim", node="n", cpu=1, ports=80), pod_group("train", 2))
     decision = attempt(profile, [member("a", cpu=1, priority=5, ports=80)])

@@ -134,7 +134,10 @@ def test_every_metric_of_jobs_is_defined_and_every_definition_is_met(tmp_path: P
         names = run.metrics().flat()
     assert names["jobs_started"] == 1
     of_jobs = {one.name for one in map(definition_of, names) if one and one.name.startswith(JOBS)}
-    elsewhere = {"blocked_ahead_seconds"}  # test_blocked_jobs: only where it is looked for
+    elsewhere = {
+        "blocked_ahead_seconds",
+        "pooled_seconds",
+    }  # test_blocked_jobs, test_gang_pools: only where there is one
     elsewhere |= {one.name for one in QUEUE_METRICS}  # test_queue_metrics
     assert of_jobs == {one.name for one in DEFINITIONS if one.name.startswith(JOBS)} - elsewhere
 

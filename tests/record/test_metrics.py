@@ -19,7 +19,7 @@ from fairway.record.vocabulary import NodeEnd, PodEnd
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, lives, placed, small_run, writer
 
-JOBS = ("job_", "jobs_", "partial_hold_", "deadlock", "blocked_ahead")  # what a run has that has jobs
+JOBS = ("job_", "jobs_", "partial_hold_", "deadlock", "pooled_", "blocked_ahead")  # what a run has that has jobs
 
 
 @pytest.fixture(scope="module")

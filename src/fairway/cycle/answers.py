@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fairway.cluster import WITH_ROWS, Aspect, Cluster, Nodes, PodClass
 from fairway.cycle.answer_parts import NamedNodes, Part, judge_pre_filters
+from fairway.model.group import GroupKey
 from fairway.plugin import MAX_SCORE, Locality, Refusal, Restriction, Skip, overrides
 
 if TYPE_CHECKING:
@@ -41,13 +42,24 @@ UNFIT_ARRAY = np.array(UNFIT, np.int64)  # ()
 to the length of the others: on a few rows that halves what an operation takes."""
 
 
+class Moment(NamedTuple):
+    """Everything that a failure depends on besides the class."""
+
+    ends: tuple[int, ...]  # of the journals, and versions
+    makes_room: bool
+    group: GroupKey | None  # where it is its group's affair whether it may make room
+
+
 class LastFailure(NamedTuple):
     """What a pod of the class that fitted nowhere was told, and when: everything that it depended on."""
 
-    moment: tuple[int, ...]
+    moment: Moment
     diagnosis: Diagnosis
     preemption: Preemption | None
     unschedulable_plugins: frozenset[str]
+    among: (
+        NDArray[np.bool_] | None
+    )  # (num_rows,): the only rows that were looked at: the very array, which nobody writes
 
 
 class Answers:

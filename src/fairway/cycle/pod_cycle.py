@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Nodes, PodClass
-from fairway.cycle.answers import Answers, LastFailure
+from fairway.cycle.answers import Answers, LastFailure, Moment
 from fairway.cycle.decision import Decision, Outcome
 from fairway.cycle.extender import EXTENDER, ExtenderError, ExtenderVerdict, add_priorities, ask_filters
 from fairway.cycle.failure import FailedAttempt, diagnose
@@ -45,7 +45,7 @@ def decide(
         return Decision(pod, pod_class, Outcome.UNSCHEDULABLE)
     takes_all = profile.sampler.takes_all
     answers = profile.answers(pod_class, lazily=not takes_all)
-    if among is None and makes_room and (failed := _fail_again(profile, pod, answers)) is not None:
+    if explains and (failed := _fail_again(profile, pod, answers, among, makes_room)) is not None:
         return failed
     if answers.pre_filter_refusal is not None:
         answers.catch_up()
@@ -185,24 +185,27 @@ def refuse(  # noqa: PLR0913 - what the filters left behind, and what is to be m
         return Decision(pod, answers.pod_class, Outcome.UNSCHEDULABLE, is_diagnosed=False)
     decision = _refuse_anew(profile, pod, answers, refusals, verdict, among, makes_room)
     made_room = decision.preemption is not None and decision.preemption.chosen is not None
-    moment = _moment(profile, pod) if among is None and makes_room else None
+    is_lasting = among is None or not among.flags.writeable
+    moment = _moment(profile, pod, makes_room) if is_lasting else None
     answers.last_failure = None
     if moment is not None and decision.diagnosis is not None and decision.outcome is Outcome.UNSCHEDULABLE:
         blamed = decision.unschedulable_plugins
         answers.last_failure = (
-            None if made_room else LastFailure(moment, decision.diagnosis, decision.preemption, blamed)
+            None if made_room else LastFailure(moment, decision.diagnosis, decision.preemption, blamed, among)
         )
     return decision
 
 
-def _fail_again(profile: Profile, pod: Pod, answers: Answers) -> Decision | None:
+def _fail_again(
+    profile: Profile, pod: Pod, answers: Answers, among: NDArray[np.bool_] | None, makes_room: bool
+) -> Decision | None:
     """What a pod of the class was told a moment ago, if it fitted nowhere; None if anything has changed since.
 
     Pods of a class fail alike as long as nothing changes: the next one, and where thousands wait there are many, gets
     the same words without the work. A scan that finds no node leaves the sampler where it was.
     """
     known = answers.last_failure
-    if known is None or known.moment != _moment(profile, pod):
+    if known is None or known.among is not among or known.moment != _moment(profile, pod, makes_room):
         return None
     preemption = known.preemption
     if preemption is not None and preemption.num_potential:
@@ -212,14 +215,16 @@ def _fail_again(profile: Profile, pod: Pod, answers: Answers) -> Decision | None
     return decision
 
 
-def _moment(profile: Profile, pod: Pod) -> tuple[int, ...] | None:
+def _moment(profile: Profile, pod: Pod, makes_room: bool) -> Moment | None:
     """Everything that a failure depends on besides the class; None if it depends on the very pod."""
     cluster = profile.cluster
     if not profile.remembers_failures or len(cluster.nominations) or pod.status.nominated_node_name:
         return None
-    if profile.asks_groups and cluster.groups.of(pod.metadata.uid) is not None:
-        return None  # whether it may make room is its group's affair
-    return (cluster.node_journal.end, cluster.pod_journal.end, *cluster.versions.now)
+    group = cluster.groups.of(pod.metadata.uid) if profile.asks_groups else None
+    if group is not None and profile.holds_groups:
+        return None  # its group's other members have to hear of it
+    ends = (cluster.node_journal.end, cluster.pod_journal.end, *cluster.versions.now)
+    return Moment(ends, makes_room, None if group is None else group.key)
 
 
 def _refuse_anew(

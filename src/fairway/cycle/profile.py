@@ -133,7 +133,12 @@ class Profile:
     def asks_groups(self) -> bool:
         """Does it depend on a pod's group what comes of a failure, such as whether preemption is tried for the pod?"""
         gangs = self.gangs
-        return gangs is not None and bool(gangs.topology or gangs.workload_preemption or gangs.mode in MODE_PLUGINS)
+        return gangs is not None and bool(gangs.topology or gangs.workload_preemption or self.holds_groups)
+
+    @property
+    def holds_groups(self) -> bool:
+        """Does a plugin hold groups together, member by member?"""
+        return self.gangs is not None and self.gangs.mode in MODE_PLUGINS
 
     def heed_near_jobs(self) -> None:
         """A job wants to be near another: from now on nodes are scored by that. Until then nobody paid for it."""

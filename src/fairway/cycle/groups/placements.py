@@ -63,6 +63,7 @@ def domains_of(profile: Profile, group: GroupBook, spec: GroupSpec) -> list[Doma
 def _mask(rows: list[int], num_rows: int) -> NDArray[np.bool_]:
     mask = np.zeros(num_rows, bool)
     mask[rows] = True
+    mask.setflags(write=False)  # so that failures there can be remembered
     return mask
 
 
