@@ -7,13 +7,21 @@ gang enters the pool and when it leaves it, let in or not. Called by `SimSchedul
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Protocol
 
 from fairway.model.group import GroupKey
 from fairway.plugins.pfnet_gang import PfnetGang
 from fairway.record import Recorder
 from fairway.record.vocabulary import PoolNote
 
-__all__ = ["PoolWatch", "pool_watch_of"]
+__all__ = ["PoolWatch", "Watch", "watches_of"]
+
+
+class Watch(Protocol):
+    """Looks at a scheduler from outside."""
+
+    def look(self) -> None:
+        """The scheduler has finished what it was at."""
 
 
 class PoolWatch:
@@ -37,8 +45,11 @@ class PoolWatch:
         self._pooled = pooled
 
 
-def pool_watch_of(plugins: Collection[PfnetGang], recorder: Recorder, now: Callable[[], float]) -> PoolWatch | None:
-    """A watch over the pools of these plugins, if there are any and a recorder listens."""
-    if not plugins or not recorder.is_recording:
-        return None
-    return PoolWatch(plugins, lambda *event: recorder.event(now(), *event))
+def watches_of(
+    deadlocks: Watch | None, plugins: Collection[PfnetGang], recorder: Recorder, now: Callable[[], float]
+) -> list[Watch]:
+    """The watch for deadlocks, if there is one; and one over the pools of these plugins, if a recorder listens."""
+    watches: list[Watch] = [] if deadlocks is None else [deadlocks]
+    if plugins and recorder.is_recording:
+        watches.append(PoolWatch(plugins, lambda *event: recorder.event(now(), *event)))
+    return watches

@@ -35,7 +35,7 @@ from fairway.sim.batch_world import SimDesk, planned
 from fairway.sim.blocked_jobs import blocked_watch_of
 from fairway.sim.deadlocks import watch_of
 from fairway.sim.deleted_gangs import DeletedGangs, pfnet_plugins
-from fairway.sim.gang_pools import pool_watch_of
+from fairway.sim.gang_pools import watches_of
 from fairway.sim.pre_bind import PodPreparations
 from fairway.sim.taint_sweep import TaintSweep, wants_guard
 from fairway.sim.writing import carry_out
@@ -102,7 +102,7 @@ class SimScheduler:
         plugins = pfnet_plugins(self.scheduler)
         self._deletion = DeletedGangs(api, recorder, plugins) if plugins else None
         self._deadlocks = watch_of(name, self.scheduler, configuration, recorder, self.now)
-        self._watches = [*filter(None, (self._deadlocks, pool_watch_of(plugins.values(), recorder, self.now)))]
+        self._watches = watches_of(self._deadlocks, plugins.values(), recorder, self.now)
         looks = options.gangs and recorder.is_recording
         self._blocked = blocked_watch_of(self.scheduler, configuration, recorder, api.timeline) if looks else None
         api.watch(self._observe, settings.view_delay)
