@@ -66,11 +66,10 @@ class Allowances:
                 if share.name == name:
                     self._rows[name].take(ROW, share.amounts, start, end)
 
-    def advance(self, now: float) -> None:
-        """Time has passed."""
+    def advance(self, now: float) -> bool:
+        """Time has passed; True: other amounts are free now than before."""
         self._now = max(self._now, now)
-        for row in self._rows.values():
-            row.forget_before(now)
+        return any([row.forget_before(now) for row in self._rows.values()])
 
     def holds(self, key: str) -> bool:
         """Is anything taken under this key?"""

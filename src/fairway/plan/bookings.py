@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from fairway.plan.allowances import Allowances
 from fairway.plan.entrances import stages
 from fairway.plan.row_choice import RowChoice
-from fairway.plan.slots import Slot, earliest_slot, first_alone, slot_now
+from fairway.plan.slots import ALONE, Slot, earliest_slot, first_alone, fits_alone_now, slot_now
 from fairway.plan.timeline import FreeTimeline
 from fairway.plan.waiting_job import WHOLE, WaitingJob, member_need
 
@@ -85,7 +85,8 @@ class Calendar:
         self.borrowers: frozenset[str] = frozenset()  # queues whose jobs may start now without shares that may be lent
         self.has_changed = False  # something came or went since the last pass, so promises may move
         self._takings: dict[str, list[_Taking]] = {}
-        self._most_now: NDArray[np.int64] | None = None  # (num_columns,): no row has more of it now
+        self.refused: set[WaitingJob] = set()  # they can not start now, until something is given back
+        self._most_now: list[int] | None = None  # (num_columns,): no row has more of it now
         # For how many members of a kind there is room now, at most; with the rows that its key names by identity.
         self._room_now: dict[tuple[bytes, int, bool, float], tuple[int, NDArray[np.bool_] | None]] = {}
         self._choice = choice
@@ -104,8 +105,8 @@ class Calendar:
         twin.timeline = self.timeline.copy()
         twin.promises = dict(self.promises)
         twin.allowances = self.allowances.copy()
-        twin._room_now = {}
-        twin._most_now = None
+        twin._room_now, twin._most_now = {}, None
+        twin.refused = set(self.refused)
         twin._takings = {key: list(takings) for key, takings in self._takings.items()}
         return twin
 
@@ -118,10 +119,18 @@ class Calendar:
 
     def advance(self, now: float) -> None:
         """Time has passed; what is over is forgotten."""
+        is_over = self.timeline.forget_before(now)
+        if self.allowances.advance(now) or is_over:
+            self._gain()
+
+    def _gain(self) -> None:
+        """Somebody may have room now who had none before. Until then room only shrinks, also while time passes.
+
+        Whoever starts later sees all the stretches that he saw, and perhaps more.
+        """
+        self.refused.clear()
         self._room_now.clear()
         self._most_now = None
-        self.timeline.forget_before(now)
-        self.allowances.advance(now)
 
     def occupy(self, key: str, rows: NDArray[np.intp], amounts: NDArray[np.int64], end: float) -> None:
         """Somebody is on these rows from now until `end`; `amounts` with access (`member_need`), or 0 of it."""
@@ -153,12 +162,13 @@ class Calendar:
 
     def remove(self, key: str) -> None:
         """Give back all that is taken under this key, from now on."""
-        self._room_now.clear()
-        self._most_now = None
+        is_gain = False
         for rows, amounts, start, end in self._takings.pop(key, ()):
             self.timeline.give(rows, amounts, start, end)
-            self.has_changed = self.has_changed or end > self.now
-        self.has_changed = self.allowances.give(key) or self.has_changed
+            is_gain = is_gain or end > self.now
+        if self.allowances.give(key) or is_gain:
+            self.has_changed = True
+            self._gain()
         self.promises.pop(key, None)
 
     def shorten(self, ends: Mapping[str, float]) -> None:
@@ -174,8 +184,7 @@ class Calendar:
         if not gives:
             return
         self.has_changed = True
-        self._room_now.clear()
-        self._most_now = None
+        self._gain()
         if len(gives) < FEW_GIVES:
             for rows, amounts, start, end in gives:
                 self.timeline.give(rows, amounts, start, end)
@@ -259,17 +268,28 @@ class Calendar:
             return None
         if len(job.classes) > 1 or job.domains or job.entrances or job.begin > self.now:
             return self._search_rows(job, job.begin, self.now)
-        (members,) = job.classes
-        # Room only shrinks until something is given back: who wants what others wanted in vain is not looked at.
+        slot = self._search_now(job)
+        if slot is None and not job.shares:
+            self.refused.add(job)
+        return slot
+
+    def _search_now(self, job: WaitingJob) -> Slot | None:
+        """By rows alone, of a job of one class."""
+        timeline, (members,) = self.timeline, job.classes
         if self._most_now is None:
-            self._most_now = self.timeline.free[:, self.timeline.first[:-1]].max(axis=1, initial=0)
-        if (members.need > self._most_now).any():
-            return None
+            self._most_now = timeline.free[:, timeline.first[:-1]].max(axis=1, initial=0).tolist()
+        for column, amount in members.wanted:
+            if amount > self._most_now[column]:
+                return None
+        if timeline.num_rows == 1 and members.eligible is None and members.count == 1:
+            fits = fits_alone_now(timeline, members, job.duration)
+            return Slot(self.now, self.now + job.duration, (ALONE,)) if fits else None
+        # Who wants what others wanted in vain is not looked at.
         key = (members.need.tobytes(), id(members.eligible), members.one_per_row, job.duration)
         known = self._room_now.get(key)
         if known is not None and known[0] < members.count:
             return None
-        slot, room = slot_now(self.timeline, members, job.duration, self._choice)
+        slot, room = slot_now(timeline, members, job.duration, self._choice)
         self._room_now[key] = (room, members.eligible)
         return slot
 

@@ -85,13 +85,14 @@ class _Pass:
         times: Mapping[str, tuple[float, float]],
     ) -> None:
         self.calendar, self.now, self.rules = calendar, now, rules
-        self.jobs = [job for job in jobs if (ready := ready_time(job, times)) is not None and ready <= now]
+        self.jobs = [job for job in jobs if (job.begin <= now if not job.after else _is_ready(job, times, now))]
         self.outcome = PassOutcome()
         self.stopped: set[str] = set()  # queues that nobody may pass in any more
 
     def run(self, replan: Replan) -> PassOutcome:
         promises = self._kept_promises(replan)
         promised = Counter(promise.job.queue for promise in promises.values())
+        refused = self.calendar.refused
         for job in self.jobs:
             rule = self.rules[job.queue]
             if (promise := promises.get(job.key)) is not None:
@@ -99,7 +100,7 @@ class _Pass:
             elif rule.may_promise(promised[job.queue]):
                 promised[job.queue] += self._promise(job)
             elif job.queue not in self.stopped:
-                slot = self.calendar.search_now(job)
+                slot = None if job in refused else self.calendar.search_now(job)
                 if slot is not None:
                     self._start(job, slot)
                 elif rule.discipline is Discipline.FIFO:
@@ -174,6 +175,11 @@ class _Pass:
     def _start(self, job: WaitingJob, slot: Slot) -> None:
         self.calendar.start(job, slot)
         self.outcome.started.append(Promise(job, slot))
+
+
+def _is_ready(job: WaitingJob, times: Mapping[str, tuple[float, float]], now: float) -> bool:
+    ready = ready_time(job, times)
+    return ready is not None and ready <= now
 
 
 def dates(

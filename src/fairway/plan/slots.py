@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from fairway.plan.row_choice import Candidates, MemberRows, RowChoice
 from fairway.plan.timeline import FreeTimeline
 
-__all__ = ["MemberClass", "Slot", "earliest_slot", "first_alone", "first_start", "slot_now"]
+__all__ = ["MemberClass", "Slot", "earliest_slot", "first_alone", "first_start", "fits_alone_now", "slot_now"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +33,12 @@ class MemberClass:
     count: int = 1
     eligible: NDArray[np.bool_] | None = None  # (num_rows,); None: all rows
     one_per_row: bool = False
+    wanted: tuple[tuple[int, int], ...] = field(init=False)  # columns of which a member needs any, and how much
+
+    def __post_init__(self) -> None:
+        """Few columns matter, and to look at a number is quicker than to look at an array."""
+        wanted = tuple((column, amount) for column, amount in enumerate(self.need.tolist()) if amount > 0)
+        object.__setattr__(self, "wanted", wanted)
 
 
 class Slot(NamedTuple):
@@ -114,6 +120,15 @@ def first_alone(
     long[-1] &= begins[-1] < math.inf
     first = int(long.argmax())
     return float(begins[first]) if long[first] else math.inf
+
+
+def fits_alone_now(timeline: FreeTimeline, members: MemberClass, duration: float) -> bool:
+    """Is there room for all members at the first moment of a timeline of one row?"""
+    if members.count > 1 and members.one_per_row:
+        return False
+    last = max(int(timeline.starts.searchsorted(timeline.origin + duration, "left")), 1)
+    free, count = timeline.free, members.count
+    return all(free[column, :last].min() >= amount * count for column, amount in members.wanted)
 
 
 def slot_now(

@@ -128,12 +128,12 @@ class FreeTimeline:
         self.ends[self.first[1:] - 1] = math.inf
         self._in_use = None
 
-    def forget_before(self, now: float) -> None:
-        """Nobody asks for anything before `now` any more."""
+    def forget_before(self, now: float) -> bool:
+        """Nobody asks for anything before `now` any more; True: a stretch is over, so that other amounts are free now."""
         if now <= self.origin:
-            return
+            return False
         kept = self.ends > now
-        if not kept.all():
+        if is_over := not kept.all():
             counts = np.add.reduceat(kept, self.first[:-1], dtype=np.intp) if self.num_rows else self.first[:0]
             self.first = np.concatenate(([0], np.cumsum(counts, dtype=np.intp)))
             self.starts, self.ends, self.rows = self.starts[kept], self.ends[kept], self.rows[kept]
@@ -141,6 +141,7 @@ class FreeTimeline:
             self._in_use = None
         self.starts[self.first[:-1]] = now
         self.origin = now
+        return is_over
 
     def stretches_at(self, rows: NDArray[np.intp], time: float) -> NDArray[np.intp]:
         """For each row the stretch that holds `time`, which is not before the origin."""
