@@ -20,6 +20,7 @@ from time import process_time
 from fairway.batch.batch_world import BatchWorld, PassReport
 from fairway.batch.dates import Forecasts
 from fairway.batch.duties import Accounting, Ordering, duties_of
+from fairway.batch.duties.pass_times import PassTimes
 from fairway.batch.hindrances.feasibility import Feasibility
 from fairway.batch.hindrances.obstructions import Obstructions
 from fairway.batch.job import BatchJob
@@ -61,11 +62,11 @@ class Desk:
         self._rules, self._replan = settings.rules, settings.replan
         self.order = JobOrder(settings.queues)
         self.is_due = False  # has anything happened that a pass has to look at?
-        self._next_pass: float | None = None
         self._starting: dict[str, BatchJob] = {}  # released or placed, and not running yet
         self._vain: dict[str, BatchJob] = {}  # refused by plugins that the plan does not see
         self._has_news = False  # has anything happened that may help these?
         self._looked = -math.inf  # when they were last given another try
+        self._left: Sequence[BatchJob] = ()  # those whom the last pass left waiting for room and their turn
         self._told: Callable[[BatchJob], None] = world.write_record
 
     def attend(self, scheduler: Scheduler) -> None:
@@ -89,6 +90,7 @@ class Desk:
         self._preemption = RoomClaims(self, self._quotas)
         self.ordering = Ordering(self, self._accounting, self._quotas, self.upkeep.closed)
         self._duties = duties_of(self, self._accounting, self.ordering, self.upkeep, self._preemption)
+        self._times = PassTimes(self, self._duties, (self._accounting, self.ordering.limits))
         self.forecasts = Forecasts(self)
         cluster.promises.planner = self
 
@@ -110,6 +112,10 @@ class Desk:
             job.is_clear = False
             if job.queue not in settings.queues:
                 self.machine.calendar.remove(job.key)
+
+    def close(self) -> None:
+        """Nothing more happens: what ended is written down."""
+        self._accounting.close(self.world.now())
 
     # -- what happens ------------------------------------------------------------------------------------------------
 
@@ -229,21 +235,20 @@ class Desk:
 
     def next_time(self) -> float | None:
         """When a pass has to be run without anything happening; None: never."""
-        now = self.world.now()
-        times = [duty.next_time(now) for duty in self._duties]
-        first = min([*times, math.inf if self._next_pass is None else self._next_pass])
-        return None if first == math.inf else first
+        return self._times.next_time()
 
-    def run_pass(self) -> PassOutcome:
-        """Release everybody whose slot is now."""
-        begun = process_time()
-        now = self.world.now()
+    def run_pass(self, *, is_timed: bool = False) -> PassOutcome:
+        """Release everybody whose slot is now; `is_timed`: because of the time, and perhaps for no other reason."""
+        begun, now = process_time(), self.world.now()
+        is_wanted = self.is_due or not is_timed or bool(self._vain) or self._times.is_awaited(now)
         self.is_due = False
         self.machine.refresh(now)
         for duty in self._duties:
             if actions := duty.look(now):
                 self.world.carry_out(actions)
         self.machine.refresh(now)  # nodes may have been opened or closed just now
+        if not (is_wanted or self.is_due or self.machine.has_moved or self._accounting.has_budgets):
+            return self._end_pass(self._left, PassOutcome(), begun)
         self._lodgers.vacate_unplaced(self._starting.values())
         self._quotas.look()
         self._planned.refresh(self.book.jobs)
@@ -277,11 +282,16 @@ class Desk:
             self.world.carry_out(actions)
         self.scheduler.queue.activate(pod for job in jobs if job.is_released for pod in job.waiting)
         self.scheduler.queue.activate(self._rooms.take_refused())
-        self._next_pass = self._time_of_next(waiting, now)
-        num_promised = len(self.machine.calendar.promises)
-        self.world.passed(PassReport(len(waiting), len(outcome.started), num_promised, process_time() - begun))
+        self._times.note(waiting, now, has_vain=bool(self._vain))
+        return self._end_pass(left, outcome, begun)
+
+    def _end_pass(self, left: Sequence[BatchJob], outcome: PassOutcome, begun: float) -> PassOutcome:
+        """Tell of it; `left`: those who wait for nothing but room and their turn."""
+        self._left = left
+        counts = self._times.num_waiting, len(outcome.started), len(self.machine.calendar.promises)
+        self.world.passed(PassReport(*counts, process_time() - begun))
         if self._standings.preempting:
-            self.world.carry_out(self._duties[-1].look(now))  # they leave at once
+            self.world.carry_out(self._duties[-1].look(self.world.now()))  # they leave at once
         self.forecasts.look(left)
         return outcome
 
@@ -336,12 +346,3 @@ class Desk:
             self._starting.pop(job.key, None)
             self._vain.pop(job.key, None)
             self._accounting.stopped(job)
-
-    def _time_of_next(self, waiting: Sequence[BatchJob], now: float) -> float | None:
-        """When somebody's time comes: a promise, a beginning, somebody who overstays; or the next look at all."""
-        times = [promise.slot.start for promise in self.machine.calendar.promises.values()]
-        times += [time for job in waiting for time in job.own_times]
-        if waiting and (self.order.changes_with_time or self._vain):
-            times.append(now + self.settings.interval)
-        later = [time for time in times if time > now and math.isfinite(time)]
-        return min(later) if later else None

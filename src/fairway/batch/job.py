@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Final, Literal, NamedTuple
 
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState, Reason
@@ -159,6 +160,9 @@ class JobLedger:
     dates: GivenDates | None = None
 
 
+_WRITTEN: Final = attrgetter(*(each.name for each in fields(JobLedger)))
+
+
 @dataclass(frozen=True, slots=True)
 class JobRecord:
     """A job as it is written down: what a restart finds of it."""
@@ -269,7 +273,7 @@ class BatchJob:
             self.key,
             self.uid,
             self.standing,
-            replace(self.ledger),
+            JobLedger(*_WRITTEN(self.ledger)),
             self.min_count,
             self.size,
             self.orders,

@@ -67,6 +67,11 @@ class Machine:
         return self._cluster.nodes.num_alive - len(self._unusable)
 
     @property
+    def has_moved(self) -> bool:
+        """Has anybody come or gone, or has anything opened, closed or run out, since the last pass?"""
+        return self.calendar.has_changed or self.calendar.has_gained
+
+    @property
     def size(self) -> tuple[int, int]:
         """Nodes that are there, and CPUs of all of them in thousandths."""
         nodes = self._cluster.nodes

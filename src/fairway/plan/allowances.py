@@ -69,7 +69,10 @@ class Allowances:
     def advance(self, now: float) -> bool:
         """Time has passed; True: other amounts are free now than before."""
         self._now = max(self._now, now)
-        return any([row.forget_before(now) for row in self._rows.values()])
+        is_other = False
+        for row in self._rows.values():
+            is_other |= row.forget_before(now)
+        return is_other
 
     def holds(self, key: str) -> bool:
         """Is anything taken under this key?"""

@@ -85,6 +85,7 @@ class Calendar:
         self.borrowers: frozenset[str] = frozenset()  # queues whose jobs may start now without shares that may be lent
         self.has_changed = False  # something came or went since the last pass, so promises may move
         self._takings: dict[str, list[_Taking]] = {}
+        self.has_gained = False  # there may be room now, since the last pass, that there was not
         self.refused: set[WaitingJob] = set()  # they can not start now, until something is given back
         self._most_now: list[int] | None = None  # (num_columns,): no row has more of it now
         # For how many members of a kind there is room now, at most; with the rows that its key names by identity.
@@ -128,6 +129,7 @@ class Calendar:
 
         Whoever starts later sees all the stretches that he saw, and perhaps more.
         """
+        self.has_gained = True
         self.refused.clear()
         self._room_now.clear()
         self._most_now = None

@@ -105,7 +105,7 @@ class _Pass:
                     self._start(job, slot)
                 elif rule.discipline is Discipline.FIFO:
                     self.stopped.add(job.queue)
-        self.calendar.has_changed = False
+        self.calendar.has_changed = self.calendar.has_gained = False
         return self.outcome
 
     def _kept_promises(self, replan: Replan) -> dict[str, Promise]:

@@ -129,7 +129,7 @@ class FreeTimeline:
         self._in_use = None
 
     def forget_before(self, now: float) -> bool:
-        """Nobody asks for anything before `now` any more; True: a stretch is over, so that other amounts are free now."""
+        """Nobody asks for anything before `now` any more; True: a stretch is over, and what follows is free."""
         if now <= self.origin:
             return False
         kept = self.ends > now

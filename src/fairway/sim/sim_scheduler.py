@@ -199,6 +199,8 @@ class SimScheduler:
 
     def close(self) -> None:
         """The run is over: tell the recorder what it has not been told."""
+        if self.queues is not None:
+            self.queues.desk.close()
         if self._times is not None:
             self._times_between.add(self._times.take())
             self._recorder.plugin_times(self.now(), self.name, self._times_between.take(), is_of_attempt=False)

@@ -39,6 +39,8 @@ from fairway.model import Node
 __all__ = ["Accounting"]
 
 SETTLED_EVERY: Final = 30.0
+UNASKED_EVERY: Final = 3600.0
+"""Where there are no accounts, only fair share reads the books, and that counts what is not settled yet as well."""
 CHECKED_EVERY: Final = 86_400.0
 
 
@@ -195,15 +197,23 @@ class Accounting:
         if self.accounts.tree.specs and now >= self._checked_at + CHECKED_EVERY:
             self._checked_at = now
             actions += self._check(now)
-        elif self._unsettled and now >= self._settled_at + SETTLED_EVERY:
-            for account in list(self._unsettled):
-                self.settle(account, now)
+        elif self._unsettled and now >= self._settled_at + self._patience:
+            self.close(now)
         return [*actions, *self._budgets.look(now)]
 
     def next_time(self, now: float) -> float:
         """When something has to be settled, or a budget is used up."""
-        settles = self._settled_at + SETTLED_EVERY if self._unsettled else math.inf
+        settles = self._settled_at + self._patience if self._unsettled else math.inf
         return min(max(settles, now), self._budgets.next_time(now))
+
+    @property
+    def _patience(self) -> float:
+        return SETTLED_EVERY if self.accounts.tree.specs else UNASKED_EVERY
+
+    def close(self, now: float) -> None:
+        """Write down what ended, as far as that goes now."""
+        for account in list(self._unsettled):
+            self.settle(account, now)
 
     def settle(self, account: str, now: float, budget: AccountBudget | None = None) -> Settlement:
         """Bring the account's book up to now, and note what was told of its budget."""
