@@ -258,10 +258,11 @@ class Desk:
         able = self._standings.able([job for job in waiting if not job.is_vain], now)
         able = [job for job in able if job.plan is not None or job.waiting]  # others bind pods, too
         for job in able:
-            self._planned.plan_of(job, self.scheduler.profiles)
+            if job.plan is None:
+                self._planned.plan_of(job, self.scheduler.profiles)
         able = self._standings.possible(able)
         for job in able:
-            if job.eligible_since is None:
+            if job.ledger.eligible_since is None:
                 job.eligible_since = now
         self._accounting.rank(able, now)
         jobs = self.order.sort(able, now, self.machine.size, self._accounting.factor)

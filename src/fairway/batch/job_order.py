@@ -39,6 +39,8 @@ class JobOrder:
         self._is_plain = {
             name: queue.is_interactive or not any(_parts(self._weights[name])) for name, queue in queues.items()
         }
+        self._are_plain = all(self._is_plain.values())
+        self._ranks = {name: (-_tier(queue), queue.is_interactive) for name, queue in queues.items()}
         self.changes_with_time = any(
             not queue.is_interactive and (queue.weights.age or queue.weights.fair_share) for queue in queues.values()
         )
@@ -48,6 +50,9 @@ class JobOrder:
         """The jobs in their order."""
         known = list(jobs)
         self.factors = {}
+        if self._are_plain:
+            known.sort(key=self._plain_rank)
+            return known
         largest_class = max((job.priority_class for job in known), default=0)
         for job in known:
             nice = job.wishes.nice + job.ledger.nice
@@ -59,6 +64,13 @@ class JobOrder:
             job.priority = job_priority(self._weights[job.queue], factors, nice)
         known.sort(key=lambda job: (-_tier(self._queues[job.queue]), -job.priority, job.ledger.submitted, job.number))
         return known
+
+    def _plain_rank(self, job: BatchJob) -> tuple[int, int, float, int]:
+        """Where nothing weighs anything: noted, and what it is sorted by."""
+        ledger = job.ledger
+        tier, is_interactive = self._ranks[ledger.queue or job.wishes.queue]
+        job.priority = 0 if is_interactive else -(job.wishes.nice + ledger.nice)
+        return tier, -job.priority, ledger.submitted, job.number
 
     def _factors(
         self, job: BatchJob, now: float, size: MachineSize, fair_share: FairShare, largest_class: int

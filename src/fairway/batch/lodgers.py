@@ -41,6 +41,8 @@ class Lodgers:
         if known is not None and known.row == row and job.started is None:
             return
         end = self.end(job)
+        if known is not None and known.row == row and known.end == end:
+            return
         need = machine.need(desk.cluster.classify(pod, bound=True), job.wishes.is_exclusive)
         # Mostly it is where it was planned, and nobody else's room changes.
         if known is not None or not machine.inherit(job.key, pod.metadata.uid, row, need, end):

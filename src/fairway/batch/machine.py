@@ -54,6 +54,7 @@ class Machine:
         self._unusable: set[int] = set()  # rows
         self._returns: Mapping[int, float] = {}  # by row: when one that is down comes back, as far as one knows
         self._journal_end = -1
+        self._size: tuple[int, int] | None = None  # None: has to be counted anew
         self._shape = (-1, -1)
         self._capacity = np.empty((0, 0), np.int64)  # (num_rows, num_resources)
         self._names: list[str] = []
@@ -74,8 +75,10 @@ class Machine:
     @property
     def size(self) -> tuple[int, int]:
         """Nodes that are there, and CPUs of all of them in thousandths."""
-        nodes = self._cluster.nodes
-        return nodes.num_alive, int(nodes.allocatable[: nodes.num_rows, 0].sum())
+        if self._size is None:
+            nodes = self._cluster.nodes
+            self._size = nodes.num_alive, int(nodes.allocatable[: nodes.num_rows, 0].sum())
+        return self._size
 
     @property
     def unusable_rows(self) -> NDArray[np.intp]:
@@ -93,6 +96,7 @@ class Machine:
         journal = self._cluster.node_journal
         if journal.end != self._journal_end:
             self._journal_end = journal.end
+            self._size = None
             self.num_changes += 1
             shape = (nodes.num_rows, len(nodes.resources))
             if (

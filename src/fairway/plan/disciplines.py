@@ -11,7 +11,6 @@ stops nobody.
 from __future__ import annotations
 
 import enum
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -91,7 +90,9 @@ class _Pass:
 
     def run(self, replan: Replan) -> PassOutcome:
         promises = self._kept_promises(replan)
-        promised = Counter(promise.job.queue for promise in promises.values())
+        promised = dict.fromkeys(self.rules, 0)
+        for promise in promises.values():
+            promised[promise.job.queue] += 1
         refused = self.calendar.refused
         for job in self.jobs:
             rule = self.rules[job.queue]

@@ -122,6 +122,8 @@ class Budgeting:
 
     def next_time(self, now: float) -> float:
         """When a budget reaches a threshold if all goes on so, or somebody who waits has a new one."""
+        if self._next is None and not self.are_there:
+            self._next = math.inf
         if self._next is None:
             self._read(now)
             self._next = min(self._times(now), default=math.inf)

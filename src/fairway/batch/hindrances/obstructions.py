@@ -51,6 +51,8 @@ class Obstructions:
         self, left: Sequence[BatchJob], now: float, rules: Mapping[str, QueueRule], replan: Replan
     ) -> dict[str, JobStanding]:
         """By key, of those that are stopped."""
+        if not left or not self._upkeep.causes(math.inf):
+            return {}
         plans = [job.plan for job in left if job.plan is not None]
         if not plans:
             return {}

@@ -57,7 +57,9 @@ class RoomClaims:
 
     def give_way(self, jobs: Sequence[BatchJob]) -> None:
         """Promises bind whoever came later, but not those of a higher tier: for these, lower ones are made anew."""
-        promises = self._desk.machine.calendar.promises
+        promises, queues = self._desk.machine.calendar.promises, self._desk.settings.queues
+        if len({queue.tier or 0 for queue in queues.values()}) < 2:
+            return
         unpromised = [self._tier(job) for job in jobs if job.key not in promises]
         if promises and unpromised:
             for key in self._lower_promises(max(unpromised)):
