@@ -88,7 +88,7 @@ class SimDesk:
                 self._run_pass()
             elif self._at_rest is None:
                 self._at_rest = self._api.timeline.at_rest(self._pass_at_rest)
-        else:
+        elif self._at_rest is None:  # else that pass sees to it
             self._arm()
 
     def _pass_at_rest(self) -> None:

@@ -85,6 +85,8 @@ class ReservationKeeping:
 
     def next_time(self, now: float) -> float:
         """When one begins, is over, or has not been used for too long."""
+        if not self.views:
+            return math.inf
         times = []
         for view in self.views:
             times += [view.start, view.end] if view.phase is not ReservationPhase.DONE else []

@@ -77,8 +77,9 @@ class WindowKeeping:
 
     def next_time(self, now: float) -> float:
         """When a phase begins, or somebody is asked again."""
-        again = min(self._asked.values(), default=math.inf) + RETRY
-        return min(self._fresh_until, again) if self.views or self._asked else math.inf
+        if not (self.views or self._asked):
+            return math.inf
+        return min(self._fresh_until, min(self._asked.values(), default=math.inf) + RETRY)
 
     def next_end(self, now: float) -> float:
         """When the next one begins or is over."""
