@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from fairway.plan.allowances import Allowances
 from fairway.plan.entrances import stages
 from fairway.plan.row_choice import RowChoice
-from fairway.plan.slots import ALONE, Slot, earliest_slot, first_alone, fits_alone_now, slot_now
+from fairway.plan.slots import ALONE, Slot, earliest_slot, fits_alone_now, is_first_alone, slot_now
 from fairway.plan.timeline import FreeTimeline
 from fairway.plan.waiting_job import WHOLE, WaitingJob, member_need
 
@@ -107,7 +107,7 @@ class Calendar:
         twin.promises = dict(self.promises)
         twin.allowances = self.allowances.copy()
         twin._room_now, twin._most_now = {}, None
-        twin.refused = set(self.refused)
+        twin.refused = set()
         twin._takings = {key: list(takings) for key, takings in self._takings.items()}
         return twin
 
@@ -251,16 +251,9 @@ class Calendar:
         if job.domains or job.entrances or self.mode is not BookingMode.AMOUNTS:
             return False
         slot = self.promises[job.key].slot
-        begin = int(timeline.starts.searchsorted(slot.start, "left"))
-        end = int(timeline.starts.searchsorted(slot.end, "left"))
-        # Where a neighbour takes just as much, the border between both is in no stretch.
-        if slot.start < self.now or timeline.starts[begin : begin + 1].tolist() != [slot.start]:
+        if slot.start < self.now or job.begin > self.now or not members.wanted:
             return False
-        if end < len(timeline.starts) and timeline.starts[end] != slot.end:
-            return False
-        if end == len(timeline.starts) and slot.end < math.inf:
-            return False
-        return first_alone(timeline, members.need, max(self.now, job.begin), job.duration, (begin, end)) == slot.start
+        return is_first_alone(timeline, members, slot.start, slot.end, job.duration)
 
     def search_now(self, job: WaitingJob) -> Slot | None:
         """The slot of a job if it may start now, on loan too."""

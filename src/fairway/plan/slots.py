@@ -22,7 +22,16 @@ from numpy.typing import NDArray
 from fairway.plan.row_choice import Candidates, MemberRows, RowChoice
 from fairway.plan.timeline import FreeTimeline
 
-__all__ = ["MemberClass", "Slot", "earliest_slot", "first_alone", "first_start", "fits_alone_now", "slot_now"]
+__all__ = [
+    "MemberClass",
+    "Slot",
+    "earliest_slot",
+    "first_alone",
+    "first_start",
+    "fits_alone_now",
+    "is_first_alone",
+    "slot_now",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,23 +101,11 @@ def earliest_slot(
     return None
 
 
-def first_alone(
-    timeline: FreeTimeline,
-    need: NDArray[np.int64],
-    start: float,
-    duration: float,
-    own: tuple[int, int] | None = None,
-) -> float:
-    """The first start of one member where there is one row, infinite if there is none: a machine that is one pool.
-
-    `own`: in this range of stretches the member's own booking is counted as if it were given back.
-    """
+def first_alone(timeline: FreeTimeline, need: NDArray[np.int64], start: float, duration: float) -> float:
+    """The first start of one member where there is one row, infinite if there is none: a machine that is one pool."""
     wanted = need > 0
     amounts = need[wanted, None]
     fits: NDArray[np.bool_] = np.logical_and.reduce(timeline.free[wanted] >= amounts, axis=0)
-    if own is not None:
-        mine = slice(*own)
-        fits[mine] = np.logical_and.reduce(timeline.free[wanted, mine] >= 0, axis=0)
     taken = np.flatnonzero(~fits)
     if not len(taken):
         return start
@@ -120,6 +117,23 @@ def first_alone(
     long[-1] &= begins[-1] < math.inf
     first = int(long.argmax())
     return float(begins[first]) if long[first] else math.inf
+
+
+def is_first_alone(timeline: FreeTimeline, members: MemberClass, start: float, end: float, duration: float) -> bool:
+    """Has one member that is booked within [start, end) of one row certainly no earlier slot? False: it may have."""
+    starts, (column, amount) = timeline.starts, members.wanted[0]
+    before = int(starts.searchsorted(start, "left"))  # so many stretches begin earlier
+    within = timeline.free[:, int(starts.searchsorted(start, "right")) - 1 : int(starts.searchsorted(end, "left"))]
+    if within.min() < 0:
+        return False  # others have taken what was booked
+    fits = timeline.free[column, :before] >= amount
+    if not fits.any():
+        return True
+    if fits[-1]:
+        return False  # it might begin in what is free before, and go on in what is booked
+    taken = np.flatnonzero(~fits)
+    begins = np.concatenate(((timeline.origin,), timeline.ends[taken[:-1]]))
+    return not (begins + duration <= starts[taken]).any()
 
 
 def fits_alone_now(timeline: FreeTimeline, members: MemberClass, duration: float) -> bool:
