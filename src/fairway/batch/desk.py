@@ -20,7 +20,7 @@ from time import process_time
 from fairway.batch.batch_world import BatchWorld, PassReport
 from fairway.batch.dates import Forecasts
 from fairway.batch.duties import Accounting, Ordering, duties_of
-from fairway.batch.duties.pass_times import PassTimes
+from fairway.batch.duties.pass_times import PassTimes, Wanted
 from fairway.batch.hindrances.feasibility import Feasibility
 from fairway.batch.hindrances.obstructions import Obstructions
 from fairway.batch.job import BatchJob
@@ -51,7 +51,7 @@ from fairway.scheduler import Scheduler
 __all__ = ["Desk"]
 
 
-class Desk:
+class Desk(Wanted):
     """The queues of one scheduler."""
 
     def __init__(self, settings: BatchSettings, world: BatchWorld, epoch: float = 0.0) -> None:
@@ -61,7 +61,6 @@ class Desk:
         self.epoch = epoch
         self._rules, self._replan = settings.rules, settings.replan
         self.order = JobOrder(settings.queues)
-        self.is_due = False  # has anything happened that a pass has to look at?
         self._starting: dict[str, BatchJob] = {}  # released or placed, and not running yet
         self._vain: dict[str, BatchJob] = {}  # refused by plugins that the plan does not see
         self._has_news = False  # has anything happened that may help these?
@@ -237,10 +236,10 @@ class Desk:
         """When a pass has to be run without anything happening; None: never."""
         return self._times.next_time()
 
-    def run_pass(self, *, is_timed: bool = False) -> PassOutcome:
-        """Release everybody whose slot is now; `is_timed`: because of the time, and perhaps for no other reason."""
+    def run_pass(self) -> PassOutcome:
+        """Release everybody whose slot is now."""
         begun, now = process_time(), self.world.now()
-        is_wanted = self.is_due or not is_timed or bool(self._vain) or self._times.is_awaited(now)
+        is_wanted = self.has_happened or not self.is_time or bool(self._vain) or self._times.is_awaited(now)
         self.is_due = False
         self.machine.refresh(now)
         for duty in self._duties:

@@ -65,7 +65,6 @@ class SimDesk:
         self.books = api.job_stores[scheduler]  # whoever comes after finds all of it here
         self._each = settings.ties == "each"
         self._at_rest: Handle | None = None  # the pass at the end of this instant
-        self._is_timed = False  # is it time for that pass, whatever happened?
         self._timer: tuple[float, Handle] | None = None  # the pass that the desk asked for
         self._awaited: tuple[float, Handle] | None = None  # when something opens that jobs wait for
         self._forecast: tuple[float, Handle] | None = None  # the forecast that is wanted if no pass comes before
@@ -93,13 +92,13 @@ class SimDesk:
 
     def _pass_at_rest(self) -> None:
         self._at_rest = None
-        if self.desk.is_due or self._is_timed:
+        if self.desk.is_due:
             self._run_pass()
 
     def _pass_by_timer(self) -> None:
         self._timer = None
         if self._at_rest is None:  # else all that happens at this instant comes first
-            self._is_timed = True
+            self.desk.is_time = True
             self._at_rest = self._api.timeline.at_rest(self._pass_at_rest)
 
     def _pass_awaited(self) -> None:
@@ -107,8 +106,7 @@ class SimDesk:
         self._pass_by_timer()
 
     def _run_pass(self) -> None:
-        outcome = self.desk.run_pass(is_timed=self._is_timed)
-        self._is_timed = False
+        outcome = self.desk.run_pass()
         self._arm()
         self._wake(not outcome.started)
 

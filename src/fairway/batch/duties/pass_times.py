@@ -13,7 +13,24 @@ from collections.abc import Collection, Sequence
 from fairway.batch.duties.duty import Duty, DutyDesk
 from fairway.batch.job import BatchJob
 
-__all__ = ["PassTimes"]
+__all__ = ["PassTimes", "Wanted"]
+
+
+class Wanted:
+    """Is a pass wanted, and why?"""
+
+    has_happened = False  # something that a pass has to look at
+    is_time = False  # the time has come that the desk asked for
+
+    @property
+    def is_due(self) -> bool:
+        """Is there anything that a pass has to look at?"""
+        return self.has_happened or self.is_time
+
+    @is_due.setter
+    def is_due(self, is_due: bool) -> None:
+        self.has_happened = is_due
+        self.is_time = self.is_time and is_due
 
 
 class PassTimes:
