@@ -91,8 +91,8 @@ class _Pass:
     def run(self, replan: Replan) -> PassOutcome:
         promises = self._kept_promises(replan)
         promised = dict.fromkeys(self.rules, 0)
-        for promise in promises.values():
-            promised[promise.job.queue] += 1
+        for kept in promises.values():
+            promised[kept.job.queue] += 1
         refused = self.calendar.refused
         for job in self.jobs:
             rule = self.rules[job.queue]
