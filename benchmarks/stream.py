@@ -35,7 +35,7 @@ from benchmarks.live import BoundPods, Throughput, clear_pods, cluster, workload
 from fairway.cluster import Cluster
 from fairway.cycle import Decision, Outcome
 from fairway.record import Scored
-from fairway.stream.telling import StreamRecorder
+from fairway.stream.stream_recorder import StreamRecorder
 from fairway.testing import pod
 from tests.kube.control_plane import ControlPlane
 from tests.kube.processes import Program, free_port

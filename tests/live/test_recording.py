@@ -19,7 +19,7 @@ from fairway.live.watches.watched_kinds import WATCHED_TO_THE_END
 from fairway.model import Pod
 from fairway.plugins.registry import REGISTRY
 from fairway.record import Run, RunWriter
-from fairway.stream.telling import StreamRecorder
+from fairway.stream.stream_recorder import StreamRecorder
 from fairway.stream.told import Attempt
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.live_cluster import bindings, node, play, pod

@@ -11,7 +11,7 @@ from fairway.queue import Place
 from fairway.record import Run, RunWriter
 from fairway.record.vocabulary import PodEnd
 from fairway.stream.saving import StreamSaver
-from fairway.stream.telling import StreamRecorder
+from fairway.stream.stream_recorder import StreamRecorder
 from fairway.stream.watching import Gap
 from fairway.testing import node, pod
 from tests.record.runs import profile, writer

@@ -15,8 +15,8 @@ from fairway.record import Recorder, Scored
 from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
 from fairway.stream.noting import NoteTaker
 from fairway.stream.serving_process import MOST_UNSENT, ServingProcess
+from fairway.stream.stream_recorder import StreamRecorder
 from fairway.stream.surroundings import Surroundings, Tls
-from fairway.stream.telling import StreamRecorder
 from fairway.stream.told import Event, Snapshot
 from fairway.stream.watch_client import CannotWatchError, Followed, StreamAddress, explain, follow, watch_request
 from fairway.testing import node, pod

@@ -16,7 +16,8 @@ from fairway.record import Recorder, Run, Scored
 from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
 from fairway.stream import told
 from fairway.stream.ring import Ring
-from fairway.stream.telling import StreamRecorder, Teller
+from fairway.stream.stream_recorder import StreamRecorder
+from fairway.stream.telling import Teller
 from fairway.stream.told import (
     Attempt,
     Bound,
@@ -142,8 +143,9 @@ def test_what_is_kept_takes_no_more_memory_than_is_counted() -> None:
 
     def note(number: int) -> list[Any]:
         best = [[f"node-{number}-{rank}", 9000, dict.fromkeys(plugins, 1000 + number)] for rank in range(3)]
-        ref = ["namespace", f"pod-{number}-0123456789", f"{number:032}"]
-        row = ["placed", number / 7, ref, [SCHEDULER, 1, number / 9], [f"node-{number}", "scores", 9, 1, number], best]
+        ref = [f"{number:032}", "namespace", f"pod-{number}-0123456789"]
+        chosen = [f"node-{number}", "scores", 9, 1, number, best, ""]
+        row = ["placed", number / 7, *ref, SCHEDULER, 1, number / 9, *chosen]
         return cast("list[Any]", msgspec.msgpack.decode(msgspec.msgpack.encode(row)))
 
     ring: Ring[Event] = Ring(most_bytes=8 << 20)

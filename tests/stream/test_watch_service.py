@@ -14,8 +14,8 @@ import pytest
 
 from fairway.stream.calls import stream_call
 from fairway.stream.ring import Ring
+from fairway.stream.stream_recorder import StreamRecorder
 from fairway.stream.surroundings import ReadingRefused, Surroundings, Tls
-from fairway.stream.telling import StreamRecorder
 from fairway.stream.told import Event, NodeSeen, PodSeen
 from fairway.stream.watch_client import (
     CannotWatchError,

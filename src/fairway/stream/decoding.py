@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from fairway.stream.encoding import CODES, OUTCOMES, PLACES, REASONS, VIAS
+from fairway.stream.encoding import CODES, JOB_OUTCOMES, JOB_PARTS, OUTCOMES, PLACES, REASONS, VIAS
 from fairway.stream.told import (
     Attempt,
     Bound,
     Event,
+    JobAttempt,
+    JobRef,
     NodeSeen,
     PluginTime,
     PodRef,
@@ -25,6 +27,7 @@ from fairway.stream.told import (
     Snapshot,
     Told,
     Unbound,
+    Victim,
 )
 from fairway.stream.wire import decisions_pb2 as wire
 
@@ -36,6 +39,7 @@ def _turned(table: Mapping[str, int]) -> dict[int, str]:
 
 
 OUTCOME_WORDS, VIA_WORDS, CODE_WORDS = _turned(OUTCOMES), _turned(VIAS), _turned(CODES)
+JOB_OUTCOME_WORDS, JOB_PART_WORDS = _turned(JOB_OUTCOMES), _turned(JOB_PARTS)
 PLACE_WORDS, REASON_WORDS = _turned(PLACES), _turned(REASONS)
 
 
@@ -70,6 +74,30 @@ def _attempt_of(what: wire.Attempt) -> Attempt:
         what.message,
         what.cycle_seconds,
         tuple(PluginTime(one.plugin, one.point, one.num_calls, one.cpu_seconds) for one in what.plugin_times),
+        JOB_PART_WORDS.get(what.job_part, ""),
+        what.promised_node if what.HasField("promised_node") else None,
+    )
+
+
+def _job_attempt_of(what: wire.JobAttempt) -> JobAttempt:
+    return JobAttempt(
+        JobRef(what.job.spelling, what.job.namespace, what.job.name),
+        what.scheduler,
+        what.attempt,
+        JOB_OUTCOME_WORDS.get(what.outcome, ""),
+        what.num_members,
+        what.num_placed,
+        _ref_of(what.blocking) if what.HasField("blocking") else None,
+        what.missing if what.HasField("missing") else None,
+        what.resource,
+        what.domain_key,
+        what.domain,
+        what.num_domains if what.HasField("num_domains") else None,
+        what.num_backtracks,
+        what.is_exhausted,
+        tuple(Victim(_ref_of(victim.pod), victim.node) for victim in what.victims),
+        what.message,
+        what.cycle_seconds,
     )
 
 
@@ -120,6 +148,7 @@ def _snapshot_of(what: wire.Snapshot) -> Snapshot:
 
 DECODERS: Final[dict[str, Callable[[Any], Told]]] = {
     "attempt": _attempt_of,
+    "job_attempt": _job_attempt_of,
     "queue_move": _queue_move_of,
     "bound": _bound_of,
     "unbound": _unbound_of,

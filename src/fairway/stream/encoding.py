@@ -13,9 +13,12 @@ from msgspec.structs import replace
 
 from fairway.stream.go_time import NANOSECONDS
 from fairway.stream.told import (
+    MEMBER,
+    PASSED_OVER,
     Attempt,
     Bound,
     Event,
+    JobAttempt,
     NodeSeen,
     PodRef,
     PodSeen,
@@ -28,7 +31,18 @@ from fairway.stream.told import (
 from fairway.stream.watching import Batch
 from fairway.stream.wire import decisions_pb2 as wire
 
-__all__ = ["CODES", "FORMS", "OUTCOMES", "PLACES", "REASONS", "VIAS", "encode_batches", "encode_event"]
+__all__ = [
+    "CODES",
+    "FORMS",
+    "JOB_OUTCOMES",
+    "JOB_PARTS",
+    "OUTCOMES",
+    "PLACES",
+    "REASONS",
+    "VIAS",
+    "encode_batches",
+    "encode_event",
+]
 
 MOST_BATCH_BYTES: Final = 1 << 20
 """Clients take messages of 4 MiB, unless they were told otherwise."""
@@ -39,6 +53,13 @@ OUTCOMES: Final = {
     "gated": wire.GATED,
     "error": wire.ERROR,
 }
+JOB_OUTCOMES: Final = {
+    "scheduled": wire.JOB_SCHEDULED,
+    "unschedulable": wire.JOB_UNSCHEDULABLE,
+    "preempting": wire.JOB_PREEMPTING,
+    "error": wire.JOB_ERROR,
+}
+JOB_PARTS: Final = {MEMBER: wire.JOB_PART_MEMBER, PASSED_OVER: wire.JOB_PART_PASSED_OVER}
 VIAS: Final = {"scores": wire.SCORES, "single": wire.SINGLE, "nominated": wire.NOMINATED}
 CODES: Final = {
     "Unschedulable": wire.CODE_UNSCHEDULABLE,
@@ -140,6 +161,31 @@ def _attempt(what: Attempt) -> wire.Attempt:
             wire.PluginTime(plugin=one.plugin, point=one.point, num_calls=one.num_calls, cpu_seconds=one.cpu_seconds)
             for one in what.plugin_times
         ],
+        job_part=JOB_PARTS.get(what.job_part, wire.JOB_PART_UNSPECIFIED),
+        promised_node=what.promised_node,
+    )
+
+
+def _job_attempt(what: JobAttempt) -> wire.JobAttempt:
+    job = what.job
+    return wire.JobAttempt(
+        job=wire.JobRef(spelling=job.spelling, namespace=job.namespace, name=job.name),
+        scheduler=what.scheduler,
+        attempt=what.attempt,
+        outcome=JOB_OUTCOMES.get(what.outcome, wire.JOB_OUTCOME_UNSPECIFIED),
+        num_members=what.num_members,
+        num_placed=what.num_placed,
+        blocking=None if what.blocking is None else _pod(what.blocking),
+        missing=what.missing,
+        resource=what.resource,
+        domain_key=what.domain_key,
+        domain=what.domain,
+        num_domains=what.num_domains,
+        num_backtracks=what.num_backtracks,
+        is_exhausted=what.is_exhausted,
+        victims=[wire.Victim(pod=_pod(victim.pod), node=victim.node) for victim in what.victims],
+        message=what.message,
+        cycle_seconds=what.cycle_seconds,
     )
 
 
@@ -218,6 +264,7 @@ class Form(NamedTuple):
 
 FORMS: Final[dict[type[Told], Form]] = {
     Attempt: Form(wire.KIND_ATTEMPT, "attempt", _attempt),
+    JobAttempt: Form(wire.KIND_JOB_ATTEMPT, "job_attempt", _job_attempt),
     QueueMove: Form(wire.KIND_QUEUE_MOVE, "queue_move", _queue_move),
     Bound: Form(wire.KIND_BOUND, "bound", _bound),
     Unbound: Form(wire.KIND_UNBOUND, "unbound", _unbound),

@@ -12,14 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from fairway.cycle import Decision, Outcome
+from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.model import Node, Pod
 from fairway.model.requests import pod_requests, seem_alike
 from fairway.queue import Place
 from fairway.record import NullRecorder, Scored
 from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
-from fairway.record.writing.kept import OWN_ANNOTATIONS
+from fairway.record.writing.job_rows import attempt_parts, blocking_member
+from fairway.record.writing.kept import own_annotations
 from fairway.record.writing.refusals import failure_message, refusal_counts
-from fairway.stream.told import NO_TEXTS
+from fairway.stream.told import MEMBER, NO_TEXTS, PASSED_OVER
 
 __all__ = ["Note", "NoteTaker"]
 
@@ -71,8 +73,7 @@ class NoteTaker(NullRecorder):
         meta = pod.metadata
         controller = meta.controller if meta.owner_references else None
         owner = f"{controller.kind}/{controller.name}" if controller is not None else ""
-        noted = meta.annotations
-        own = {name: text for name, text in noted.items() if name.startswith(OWN_ANNOTATIONS)} if noted else NO_TEXTS
+        own = own_annotations(meta.annotations) if meta.annotations else NO_TEXTS
         held = self._held(pod)
         priority = pod.spec.priority or 0
         self._put(("pod_created", t, meta.uid, meta.namespace, meta.name, scheduler, owner, priority, held, own))
@@ -131,14 +132,69 @@ class NoteTaker(NullRecorder):
         best: Sequence[Scored] = (),
     ) -> None:
         """An attempt was made."""
-        if decision.outcome is not SCHEDULED:
-            self._failed(t, scheduler, attempt, decision, cycle_seconds)
-            return
-        scored = [(one.node, one.total, one.shares) for one in best] if best else ()
-        chosen = (decision.node, decision.via or "", decision.num_feasible, decision.num_best, decision.score)
-        self._put(("placed", t, _ref(decision.pod), (scheduler, attempt, cycle_seconds), chosen, scored))
+        self._tried(t, scheduler, attempt, decision, cycle_seconds, best, "")
 
-    def _failed(self, t: float, scheduler: str, attempt: int, decision: Decision, cycle_seconds: float) -> None:
+    def group_decided(self, t: float, scheduler: str, decision: GroupDecision, cycle_seconds: float) -> None:
+        """An attempt was made for a job, and for those that start with it, which share in the time that it took."""
+        seconds = cycle_seconds / (1 + len(decision.companions))
+        for one in (decision, *decision.companions):
+            self._tried_job(t, scheduler, one, seconds)
+
+    def _tried_job(self, t: float, scheduler: str, decision: GroupDecision, cycle_seconds: float) -> None:
+        """Its members first, the one that kept it waiting as the last of them, then what it came to."""
+        blocking = blocking_member(decision)
+        seconds = cycle_seconds / max(len(decision.members), 1)
+        part = MEMBER if blocking is None else PASSED_OVER
+        for member in decision.members:
+            if member is not blocking:
+                self._tried(t, scheduler, member.attempt, member, seconds, (), part)
+        if blocking is not None:
+            self._tried(t, scheduler, blocking.attempt, blocking, seconds, (), MEMBER)
+        before, (_, resource, level, domain, num_domains, *search, _) = attempt_parts(decision, None)
+        victims = [(*_ref(victim.pod), victim.pod.spec.node_name) for victim in decision.victims]
+        in_the_way = None if blocking is None else _ref(blocking.pod)
+        lack = (in_the_way, decision.missing or None, resource or "")
+        where = (level or "", domain or "", num_domains, *search)
+        key = tuple(map(str, decision.job))
+        self._put(("job_tried", t, key, scheduler, *before, *lack, *where, victims, decision.message, cycle_seconds))
+
+    def _tried(
+        self,
+        t: float,
+        scheduler: str,
+        attempt: int,
+        decision: Decision,
+        cycle_seconds: float,
+        best: Sequence[Scored],
+        part: str,
+    ) -> None:
+        if decision.outcome is not SCHEDULED:
+            self._failed(t, scheduler, attempt, decision, cycle_seconds, part)
+            return
+        meta = decision.pod.metadata
+        self._put(
+            (
+                "placed",
+                t,
+                meta.uid,
+                meta.namespace,
+                meta.name,
+                scheduler,
+                attempt,
+                cycle_seconds,
+                decision.node,
+                decision.via or "",
+                decision.num_feasible,
+                decision.num_best,
+                decision.score,
+                [(one.node, one.total, one.shares) for one in best] if best else (),
+                part,
+            )
+        )
+
+    def _failed(
+        self, t: float, scheduler: str, attempt: int, decision: Decision, cycle_seconds: float, part: str
+    ) -> None:
         diagnosis, preemption = decision.diagnosis, decision.preemption
         refused = [
             (plugin, refusal.code.value, ", ".join(refusal.reasons), count)
@@ -147,14 +203,10 @@ class NoteTaker(NullRecorder):
         chosen = preemption.chosen if preemption is not None else None
         victims = list(map(_ref, chosen.victims)) if chosen is not None else ()
         nominated = preemption.nominated_node if preemption is not None else ""
-        why = (
-            decision.outcome.value,
-            diagnosis.num_nodes if diagnosis is not None else 0,
-            decision.num_feasible,
-            failure_message(decision) or "",
-        )
-        tried = (scheduler, attempt, cycle_seconds)
-        self._put(("failed", t, _ref(decision.pod), tried, why, refused, (nominated, victims)))
+        meta, num_nodes = decision.pod.metadata, diagnosis.num_nodes if diagnosis is not None else 0
+        why = (decision.outcome.value, num_nodes, decision.num_feasible, failure_message(decision) or "", refused)
+        whom = (meta.uid, meta.namespace, meta.name, scheduler, attempt, cycle_seconds)
+        self._put(("failed", t, *whom, *why, nominated, victims, decision.nomination, part))
 
     def queue_moved(
         self, t: float, scheduler: str, uid: str, origin: Place | None, place: Place | None, event: str

@@ -11,7 +11,7 @@ from typing import Final
 
 from fairway.stream.noting import Note
 from fairway.stream.ring import MOST_EVENTS
-from fairway.stream.telling import StreamRecorder
+from fairway.stream.stream_recorder import StreamRecorder
 from fairway.stream.watch_service import PATIENCE_SECONDS, WatchService
 
 __all__ = ["PacedRecorder"]

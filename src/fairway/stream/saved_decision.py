@@ -1,25 +1,30 @@
 """An attempt that was told, as the decision that it was.
 
-In: an `Attempt` of the stream, and the pod. Out: a `Decision` that a recorder writes down as the one over there did:
-the same outcome, counts of refused nodes, victims and words. Called by `saving`.
+In: an `Attempt` of the stream, and the pod; or a `JobAttempt`, and its members' decisions. Out: a `Decision`, or a
+`GroupDecision`, that a recorder writes down as the one over there did: the same outcome, counts of refused nodes,
+victims and words. Called by `saving`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, get_args
 
 import numpy as np
 
 from fairway.cycle import Decision, Diagnosis, Outcome
 from fairway.cycle.decision import Preemption, Via
+from fairway.cycle.groups.group_decision import GroupDecision, GroupOutcome, GroupVictim
 from fairway.model import ObjectMeta, Pod
-from fairway.plugin import Candidate, Code, PodClass, Refusal
-from fairway.stream.told import Attempt, PodRef
+from fairway.model.group import GroupKey, Spelling
+from fairway.plugin import Candidate, Code, PodClass, Refusal, with_spec
+from fairway.stream.told import Attempt, JobAttempt, PodRef
 
-__all__ = ["decision_of"]
+__all__ = ["decision_of", "group_decision_of"]
 
 CODES: Final = {code.value: code for code in Code}
 OUTCOMES: Final = {outcome.value: outcome for outcome in Outcome}
+JOB_OUTCOMES: Final = {outcome.value: outcome for outcome in GroupOutcome}
 MOST_NODES: Final = 10_000_000
 VIAS: Final = {via: via for via in get_args(Via)}
 
@@ -43,10 +48,14 @@ def decision_of(attempt: Attempt, pod: Pod, pod_class: PodClass) -> Decision:
     if outcome is Outcome.GATED:
         decision.gate = ("", Refusal((attempt.message,)))
         return decision
-    decision.error = attempt.message
+    if outcome is Outcome.ERROR:
+        decision.error = attempt.message
+    else:
+        decision.words = attempt.message
+    decision.promise = attempt.promised_node
     if sum(refused.num_nodes for refused in attempt.refused) > MOST_NODES:
         return decision  # no cluster has so many
-    if attempt.refused or outcome is Outcome.UNSCHEDULABLE:
+    if attempt.refused or attempt.num_nodes:
         decision.diagnosis = _diagnosis(attempt)
     if attempt.nominated_node:
         victims = tuple(map(_victim, attempt.victims))
@@ -58,6 +67,26 @@ def decision_of(attempt: Attempt, pod: Pod, pod_class: PodClass) -> Decision:
             nominated_node=attempt.nominated_node,
         )
     return decision
+
+
+def group_decision_of(tried: JobAttempt, members: Sequence[Decision]) -> GroupDecision:
+    """The decision about a job, with those about its members; ValueError if it is a job of a kind that nobody knows."""
+    return GroupDecision(
+        GroupKey(Spelling(tried.job.spelling), tried.job.namespace, tried.job.name),
+        JOB_OUTCOMES.get(tried.outcome, GroupOutcome.ERROR),
+        list(members),
+        tried.message,
+        [GroupVictim(with_spec(_victim(one.pod), node_name=one.node), None) for one in tried.victims],
+        domain=tried.domain,
+        blocking="" if tried.blocking is None else tried.blocking.uid,
+        missing=tried.missing or 0,
+        level=tried.domain_key,
+        num_backtracks=tried.num_backtracks,
+        is_exhausted=tried.is_exhausted,
+        resource=tried.resource,
+        num_domains=tried.num_domains or 0,
+        attempt=tried.attempt,
+    )
 
 
 def _diagnosis(attempt: Attempt) -> Diagnosis:

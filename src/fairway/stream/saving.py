@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from fairway.cluster import Cluster
-from fairway.cycle import Spent
+from fairway.cycle import Decision, Spent
 from fairway.model import (
     Container,
     Node,
@@ -29,12 +29,26 @@ from fairway.model import (
     ResourceRequirements,
     parse_quantity,
 )
+from fairway.model.group import Spelling
 from fairway.queue import Place
 from fairway.record import Recorder, Scored
 from fairway.record.vocabulary import IntervalEnd, NodeChange, NodeEnd, PodEnd
 from fairway.stream.go_time import NANOSECONDS
-from fairway.stream.saved_decision import decision_of
-from fairway.stream.told import Attempt, Bound, Event, NodeSeen, PodRef, PodSeen, QueueMove, Snapshot, Unbound
+from fairway.stream.saved_decision import decision_of, group_decision_of
+from fairway.stream.told import (
+    PASSED_OVER,
+    Attempt,
+    Bound,
+    Event,
+    JobAttempt,
+    NodeSeen,
+    PodRef,
+    PodSeen,
+    Preempted,
+    QueueMove,
+    Snapshot,
+    Unbound,
+)
 from fairway.stream.watching import Gap
 
 __all__ = ["StreamSaver"]
@@ -42,6 +56,7 @@ __all__ = ["StreamSaver"]
 CHANGES: Final = {str(change): change for change in NodeChange}
 GONE: Final = frozenset(map(str, NodeEnd))
 ENDS: Final = {str(end): end for end in PodEnd}
+SPELLINGS: Final = frozenset(map(str, Spelling))
 PLACES: Final = {place.value: place for place in Place}
 NOTHING: Final[Mapping[str, int]] = {}
 
@@ -56,6 +71,7 @@ class StreamSaver:
         self._nodes: set[str] = set()
         self._held: dict[str, str | None] = {}  # by uid of a pod that was bound: its node; None while that is lost
         self._snapshot: list[Snapshot] = []  # its parts so far
+        self._members: list[tuple[float, Attempt, Decision]] = []  # of a job whose own attempt is told next
         self._origin: int | None = None
         self._stream_id = ""
         self._shift = 0.0  # from the stream's clock to the run's
@@ -80,6 +96,8 @@ class StreamSaver:
     def take(self, event: Event) -> None:
         """One thing more."""
         t = self.time = max(self.time, event.time_seconds + self._shift)
+        if self._members and not isinstance(event.what, Attempt | JobAttempt | Preempted):
+            self._decide_members()  # what became of their job is missing
         match event.what:
             case NodeSeen() as seen:
                 self._see_node(t, seen)
@@ -91,6 +109,8 @@ class StreamSaver:
                 self._unbind(t, unbound)
             case Attempt() as attempt:
                 self._decide(t, attempt)
+            case JobAttempt() as tried:
+                self._decide_job(t, tried)
             case QueueMove() as move:
                 self._know(t, move.pod, move.scheduler)
                 before, after = PLACES.get(move.origin), PLACES.get(move.place)
@@ -175,11 +195,43 @@ class StreamSaver:
 
     # -- attempts ------------------------------------------------------------------------------------------------------
 
+    def finish(self) -> None:
+        """Nothing follows."""
+        self._decide_members()
+
     def _decide(self, t: float, attempt: Attempt) -> None:
-        pod = self._know(t, attempt.pod, attempt.scheduler)
-        decision = decision_of(attempt, pod, self._classes.classify(pod))
+        decision = self._decision(t, attempt)
+        if attempt.job_part:
+            self._members.append((t, attempt, decision))
+            return
+        self._decide_members()
         best = [Scored(one.node, one.total, dict(one.by_plugin)) for one in attempt.best]
         self._recorder.decided(t, attempt.scheduler, attempt.attempt, decision, attempt.cycle_seconds, best)
+        self._tell_times(t, attempt)
+
+    def _decision(self, t: float, attempt: Attempt) -> Decision:
+        pod = self._know(t, attempt.pod, attempt.scheduler)
+        return decision_of(attempt, pod, self._classes.classify(pod))
+
+    def _decide_job(self, t: float, tried: JobAttempt) -> None:
+        members = [decision for _, _, decision in self._members]
+        if len(members) != tried.num_members or tried.job.spelling not in SPELLINGS:
+            self._decide_members()  # some are missing, or were left out
+            return
+        waiting, self._members = self._members, []
+        self._recorder.group_decided(t, tried.scheduler, group_decision_of(tried, members), tried.cycle_seconds)
+        for _, attempt, _ in waiting:
+            self._tell_times(t, attempt)
+
+    def _decide_members(self) -> None:
+        """As attempts of their own; those that a run only counts are not told."""
+        waiting, self._members = self._members, []
+        for t, attempt, decision in waiting:
+            if attempt.job_part != PASSED_OVER:
+                self._recorder.decided(t, attempt.scheduler, attempt.attempt, decision, attempt.cycle_seconds)
+                self._tell_times(t, attempt)
+
+    def _tell_times(self, t: float, attempt: Attempt) -> None:
         if attempt.plugin_times:
             times = [Spent(one.plugin, one.point, one.num_calls, one.cpu_seconds) for one in attempt.plugin_times]
             self._recorder.plugin_times(t, attempt.scheduler, times)
@@ -235,4 +287,5 @@ def _node(seen: NodeSeen) -> Node:
 
 
 def _amounts(told: Mapping[str, int]) -> dict[str, Quantity]:
-    return {name: parse_quantity(f"{amount}m" if name == "cpu" else amount) for name, amount in told.items()}
+    """In the order of their names: messages have none."""
+    return {name: parse_quantity(f"{amount}m" if name == "cpu" else amount) for name, amount in sorted(told.items())}

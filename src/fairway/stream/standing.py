@@ -8,10 +8,14 @@ process that tells them has to be replaced.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from fairway.stream.noting import Note
 
 __all__ = ["StandingNotes"]
+
+PASSING: Final = frozenset(("placed", "failed", "job_tried", "pod_changed"))
+"""Notes of what was, and left nothing to know."""
 
 
 class StandingNotes:
@@ -43,7 +47,7 @@ class StandingNotes:
                 moved.pop(key, None)
                 if key in pods:
                     self._bound.setdefault(key, note)
-            elif name not in ("placed", "failed", "pod_changed"):
+            elif name not in PASSING:
                 self._take_rare(note)
 
     def _take_rare(self, note: Note) -> None:

@@ -3,28 +3,29 @@
 In: notes (`noting`), in order of time, from one thread. Out: events in a `Ring`, and how things stand (`snapshot`) for
 readers that begin, or missed something. A pod that is bound is told once as such, and once as unbound, whatever made it
 leave; a resize closes one and opens the next. Nothing is encoded here and nobody is waited for; the lock is held for as
-long as a dictionary takes to change. `StreamRecorder` is both ends in one process, for simulations; a scheduler's notes
-are told in a process of their own (`serving_process`).
+long as a dictionary takes to change. A simulation's notes are told where they are made (`stream_recorder`), a
+scheduler's in a process of their own (`serving_process`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
-from fairway.cycle import Spent
 from fairway.record.vocabulary import IntervalEnd
 from fairway.stream import told
-from fairway.stream.noting import Note, NoteTaker
+from fairway.stream.noting import Note
 from fairway.stream.ring import Ring
 from fairway.stream.told import (
     Attempt,
     Bound,
     Event,
+    JobAttempt,
+    JobRef,
     NodeSeen,
     PluginTime,
     PodRef,
@@ -35,9 +36,10 @@ from fairway.stream.told import (
     Scored,
     Snapshot,
     Unbound,
+    Victim,
 )
 
-__all__ = ["StreamRecorder", "Teller"]
+__all__ = ["Teller"]
 
 EVENT_BYTES: Final = 800
 SCORED_BYTES: Final = 700
@@ -46,9 +48,8 @@ TIMED_BYTES: Final = 150
 PART_OF_SNAPSHOT: Final = 500
 RESIZED: Final = str(IntervalEnd.RESIZED)
 NODE_LOST: Final = str(IntervalEnd.NODE_LOST)
-Ref = tuple[str, str, str]
-Tried = tuple[str, int, float]
-"""By whom, for the how manieth time, and how long it took."""
+Ref = Sequence[str]
+"""Namespace, name and uid of a pod."""
 
 
 class _Known(msgspec.Struct, eq=False):
@@ -78,6 +79,7 @@ class Teller:
         self._pods: dict[str, _Known] = {}
         self._nodes: dict[str, NodeSeen] = {}
         self._lost: dict[str, Bound | None] = {}  # pods of lost nodes, and what they held
+        self._victims: set[str] = set()  # uids: of members of the job that is being told
 
     def take(self, note: Note) -> None:
         """Something happened."""
@@ -190,14 +192,11 @@ class Teller:
 
     # -- schedulers ----------------------------------------------------------------------------------------------------
 
-    def placed(
-        self, t: float, ref: Ref, tried: Tried, chosen: Any, best: Sequence[Any], times: Iterable[Spent] = ()
-    ) -> None:
-        """An attempt was made, and a node chosen: its name, by what, how many fitted, how many were best, its score."""
-        scheduler, attempt, cycle_seconds = tried
-        node, via, num_feasible, num_best, score = chosen
+    def placed(self, t: float, uid: str, namespace: str, name: str, *rest: Any) -> None:
+        """An attempt was made, and a node chosen. What plugins took comes last, if anybody measured it."""
+        scheduler, attempt, cycle_seconds, node, via, num_feasible, num_best, score, best, part, *times = rest
         placed = Attempt(
-            self._ref(ref),
+            self._ref(uid, namespace, name),
             scheduler,
             attempt,
             "scheduled",
@@ -207,28 +206,19 @@ class Teller:
             num_feasible,
             num_best,
             score,
-            best=tuple(Scored(rank, *one) for rank, one in enumerate(best, 1)),
+            best=tuple(Scored(rank, *one) for rank, one in enumerate(best, 1)) if best else (),
             cycle_seconds=cycle_seconds,
-            plugin_times=tuple(PluginTime(*spent) for spent in times),
+            plugin_times=tuple(PluginTime(*spent) for taken in times for spent in taken),
+            job_part=part,
         )
         self._tell(t, placed, SCORED_BYTES * len(placed.best) + TIMED_BYTES * len(placed.plugin_times))
 
-    def failed(
-        self,
-        t: float,
-        ref: Ref,
-        tried: Tried,
-        why: Any,
-        refused: Sequence[Any],
-        preemption: tuple[str, Sequence[Ref]],
-        times: Iterable[Spent] = (),
-    ) -> None:
-        """An attempt came to nothing: its outcome, how many nodes there were and fitted, and a message."""
-        scheduler, attempt, cycle_seconds = tried
-        outcome, num_nodes, num_feasible, message = why
-        nominated, victims = preemption
+    def failed(self, t: float, uid: str, namespace: str, name: str, *rest: Any) -> None:
+        """An attempt came to nothing."""
+        scheduler, attempt, cycle_seconds, outcome, num_nodes, num_feasible, message, refused, *others = rest
+        nominated, victims, promised, part, *times = others
         failed = Attempt(
-            self._ref(ref),
+            self._ref(uid, namespace, name),
             scheduler,
             attempt,
             outcome,
@@ -236,15 +226,41 @@ class Teller:
             num_feasible=num_feasible,
             refused=tuple(Refused(*one) for one in refused),
             nominated_node=nominated,
-            victims=tuple(map(self._ref, victims)),
+            victims=tuple(self._named(one) for one in victims),
             message=message,
             cycle_seconds=cycle_seconds,
-            plugin_times=tuple(PluginTime(*spent) for spent in times),
+            plugin_times=tuple(PluginTime(*spent) for taken in times for spent in taken),
+            job_part=part,
+            promised_node=promised,
         )
         texts = len(message) + sum(200 + len(one.reason) for one in failed.refused) + 200 * len(victims)
         self._tell(t, failed, texts + TIMED_BYTES * len(failed.plugin_times))
         for victim in failed.victims:
             self._tell(t, Preempted(victim, nominated, failed.pod))
+        if part:
+            self._victims.update(victim.uid for victim in failed.victims)
+
+    def job_tried(self, t: float, job: Sequence[str], *rest: Any) -> None:
+        """An attempt was made for a whole job; its members' were noted right before."""
+        scheduler, attempt, outcome, num_members, num_placed, blocking, *lack, victims, message, cycle_seconds = rest
+        tried = JobAttempt(
+            JobRef(*job),
+            scheduler,
+            attempt,
+            outcome,
+            num_members,
+            num_placed,
+            None if blocking is None else self._named(blocking),
+            *lack,
+            tuple(Victim(self._named(ref), node) for *ref, node in victims),
+            message,
+            cycle_seconds,
+        )
+        self._tell(t, tried, len(message) + 400 * len(tried.victims))
+        known, self._victims = self._victims, set()
+        for victim in tried.victims:
+            if tried.blocking is not None and victim.pod.uid not in known:
+                self._tell(t, Preempted(victim.pod, victim.node, tried.blocking))
 
     def queue_moved(self, t: float, uid: str, scheduler: str, before: str, after: str, event: str) -> None:
         """A waiting pod moved."""
@@ -254,69 +270,10 @@ class Teller:
             known.move = move if after and known.bound is None else None
             self._tell(t, move)
 
-    def _ref(self, ref: Ref) -> PodRef:
-        known = self._pods.get(ref[2])
-        return PodRef(*ref) if known is None else known.ref
+    def _ref(self, uid: str, namespace: str, name: str) -> PodRef:
+        known = self._pods.get(uid)
+        return PodRef(namespace, name, uid) if known is None else known.ref
 
-
-class StreamRecorder(NoteTaker):
-    """A recorder that tells everything in the process that it is in.
-
-    A simulated API server binds before the attempt is told that asked for it: such a `bound` waits for its attempt.
-    """
-
-    def __init__(self, stream_id: str, ring: Ring[Event] | None = None) -> None:
-        super().__init__(self._take)
-        self.teller = Teller(stream_id, ring)
-        self.is_timed = False  # of each attempt is told right after it what its plugins took
-        self._attempt: list[Note] = []  # one that waits for that, and what came of it
-        self._bound: dict[str, Note] = {}  # by uid: those that may have come before their attempt
-
-    @property
-    def stream_id(self) -> str:
-        """Of this process and no other."""
-        return self.teller.stream_id
-
-    @property
-    def ring(self) -> Ring[Event]:
-        """The latest events."""
-        return self.teller.ring
-
-    def snapshot(self) -> tuple[int, list[Event]]:
-        """How things stand, and the number of the event that comes next."""
-        return self.teller.snapshot()
-
-    def plugin_times(self, t: float, scheduler: str, times: Iterable[Spent], *, is_of_attempt: bool = True) -> None:
-        """What plugins used in the attempt that was told last."""
-        if is_of_attempt and self._attempt:
-            self._attempt[0] = (*self._attempt[0], times)
-            self._tell_attempt()
-
-    def close(self, t_end: float) -> None:
-        """The run is over."""
-        self._tell_all()
-
-    def _take(self, note: Note) -> None:
-        name = note[0]
-        if name == "bound":
-            self._tell_attempt()
-            self._bound.setdefault(note[2], note)
-        elif name == "placed" and note[2][2] in self._bound:
-            self._tell_attempt()
-            self._attempt = [note, self._bound.pop(note[2][2])]
-        else:
-            self._tell_all()
-            self._attempt = [note]
-        if not (self.is_timed and name in ("placed", "failed")):
-            self._tell_attempt()
-
-    def _tell_attempt(self) -> None:
-        waiting, self._attempt = self._attempt, []
-        for note in waiting:
-            self.teller.take(note)
-
-    def _tell_all(self) -> None:
-        self._tell_attempt()
-        waiting, self._bound = self._bound, {}
-        for note in waiting.values():
-            self.teller.take(note)
+    def _named(self, ref: Ref) -> PodRef:
+        namespace, name, uid = ref
+        return self._ref(uid, namespace, name)

@@ -14,9 +14,13 @@ import msgspec
 
 __all__ = [
     "KINDS",
+    "MEMBER",
+    "PASSED_OVER",
     "Attempt",
     "Bound",
     "Event",
+    "JobAttempt",
+    "JobRef",
     "NodeSeen",
     "PluginTime",
     "PodRef",
@@ -28,10 +32,14 @@ __all__ = [
     "Snapshot",
     "Told",
     "Unbound",
+    "Victim",
 ]
 
 NOTHING: Final[Mapping[str, int]] = {}
 NO_TEXTS: Final[Mapping[str, str]] = {}
+MEMBER: Final = "member"
+PASSED_OVER: Final = "passed over"
+"""What an attempt is within one for a whole job: a part of it that a run has a row for, or one that it only counts."""
 
 
 class PodRef(msgspec.Struct, frozen=True, gc=False):
@@ -89,6 +97,45 @@ class Attempt(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="atte
     message: str = ""
     cycle_seconds: float = 0.0
     plugin_times: tuple[PluginTime, ...] = ()
+    job_part: str = ""  # of an attempt for a whole job, which is told after its members'
+    promised_node: str | None = None  # the node that it is promised while it waits; None: that has not changed
+
+
+class JobRef(msgspec.Struct, frozen=True, gc=False):
+    """Which job, and how its members say that they belong together."""
+
+    spelling: str
+    namespace: str
+    name: str
+
+
+class Victim(msgspec.Struct, frozen=True, gc=False):
+    """A pod that has to leave its node for a job."""
+
+    pod: PodRef
+    node: str
+
+
+class JobAttempt(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="job"):
+    """A scheduler tried to place a job as a whole; its members' attempts were told right before."""
+
+    job: JobRef
+    scheduler: str
+    attempt: int
+    outcome: str
+    num_members: int
+    num_placed: int
+    blocking: PodRef | None = None  # the member that kept it from starting
+    missing: int | None = None
+    resource: str = ""
+    domain_key: str = ""
+    domain: str = ""
+    num_domains: int | None = None
+    num_backtracks: int = 0
+    is_exhausted: bool = False
+    victims: tuple[Victim, ...] = ()
+    message: str = ""
+    cycle_seconds: float = 0.0
 
 
 class QueueMove(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="queue"):
@@ -164,7 +211,7 @@ class Snapshot(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="sna
     is_last: bool
 
 
-Told: TypeAlias = Attempt | QueueMove | Bound | Unbound | PodSeen | NodeSeen | Preempted | Snapshot
+Told: TypeAlias = Attempt | JobAttempt | QueueMove | Bound | Unbound | PodSeen | NodeSeen | Preempted | Snapshot
 KINDS: Final[dict[str, type[Told]]] = {kind.__struct_config__.tag: kind for kind in get_args(Told)}
 """By the word that commands have for it."""
 

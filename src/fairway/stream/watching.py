@@ -18,7 +18,18 @@ from typing import Final, Literal, NamedTuple, Protocol
 from msgspec.structs import replace
 
 from fairway.stream.ring import Ring
-from fairway.stream.told import Attempt, Event, NodeSeen, PodRef, PodSeen, Preempted, QueueMove, Snapshot, Told
+from fairway.stream.told import (
+    Attempt,
+    Event,
+    JobAttempt,
+    NodeSeen,
+    PodRef,
+    PodSeen,
+    Preempted,
+    QueueMove,
+    Snapshot,
+    Told,
+)
 
 __all__ = ["BATCH", "Batch", "EventSource", "Gap", "Reader", "WantedEvents", "read_token"]
 
@@ -205,10 +216,15 @@ def _part_of(what: Told, wanted: WantedEvents) -> Told:
 def _pods_of(what: Told) -> tuple[PodRef, ...]:
     if isinstance(what, (NodeSeen, Snapshot)):
         return ()
+    if isinstance(what, JobAttempt):  # its members' attempts come singly
+        job = PodRef(what.job.namespace, what.job.name, "")
+        return (job,) if what.blocking is None else (job, what.blocking)
     return (what.pod, what.by) if isinstance(what, Preempted) else (what.pod,)
 
 
 def _nodes_of(what: Told) -> tuple[str, ...]:
     if isinstance(what, Attempt):
         return tuple(filter(None, (what.node, what.nominated_node)))
+    if isinstance(what, JobAttempt):
+        return tuple(victim.node for victim in what.victims)
     return () if isinstance(what, QueueMove | PodSeen | Snapshot) else (what.node,)

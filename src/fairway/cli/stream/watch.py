@@ -107,6 +107,7 @@ def watch(
                 raise CommandError(f"{address}: {error}", "see fairway watch --help", UNREACHABLE) from None
             raise CommandError(f"{address}: {error}", IS_IT_THERE, UNREACHABLE) from None
         if saver is not None and writer is not None:
+            saver.finish()
             writer.close(saver.time)
     if save is not None:
         narrate(f"→ fairway status --run {shlex.quote(save)}")

@@ -13,6 +13,7 @@ from fairway.stream.told import (
     Attempt,
     Bound,
     Event,
+    JobAttempt,
     NodeSeen,
     PodSeen,
     Preempted,
@@ -33,7 +34,7 @@ def line_of(number: int, event: Event, output: str) -> str:
     what = event.what
     if output == "json":
         return f'{{"sequence":{number},"time_seconds":{event.time_seconds!r},{encode(what)[1:].decode()}'
-    pod = "" if isinstance(what, NodeSeen | Snapshot) else f"{what.pod.namespace}/{what.pod.name}"
+    pod = "" if isinstance(what, NodeSeen | Snapshot | JobAttempt) else f"{what.pod.namespace}/{what.pod.name}"
     words = visible(" ".join(filter(None, (pod, _words(what)))), one_line=True)
     return f"{_time(event.time_seconds)}  {what.__struct_config__.tag:<9}  {words}"
 
@@ -50,6 +51,11 @@ def _words(what: Told) -> str:  # noqa: PLR0911 - a case for each kind
             return f"→ {what.node} (attempt {what.attempt}, {nodes_text(what.num_feasible)} fitted)"
         case Attempt():
             return f"{what.outcome}, attempt {what.attempt}: {what.message}"
+        case JobAttempt():
+            job = f"{what.job.namespace}/{what.job.name}"
+            if what.outcome == "scheduled":
+                return f"{job}: {what.num_placed} of {pods_text(what.num_members)} placed (attempt {what.attempt})"
+            return f"{job} {what.outcome}, attempt {what.attempt}: {what.message}"
         case QueueMove():
             return f"{what.origin or '-'} → {what.place or '-'} ({what.event})"
         case Bound():

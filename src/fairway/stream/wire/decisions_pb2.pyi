@@ -18,6 +18,7 @@ class Kind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     KIND_NODE_SEEN: _ClassVar[Kind]
     KIND_PREEMPTED: _ClassVar[Kind]
     KIND_SNAPSHOT: _ClassVar[Kind]
+    KIND_JOB_ATTEMPT: _ClassVar[Kind]
 
 class Outcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -62,6 +63,20 @@ class UnboundReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NODE_LOST: _ClassVar[UnboundReason]
     REJECTED: _ClassVar[UnboundReason]
     RESIZED: _ClassVar[UnboundReason]
+
+class JobPart(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    JOB_PART_UNSPECIFIED: _ClassVar[JobPart]
+    JOB_PART_MEMBER: _ClassVar[JobPart]
+    JOB_PART_PASSED_OVER: _ClassVar[JobPart]
+
+class JobOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    JOB_OUTCOME_UNSPECIFIED: _ClassVar[JobOutcome]
+    JOB_SCHEDULED: _ClassVar[JobOutcome]
+    JOB_UNSCHEDULABLE: _ClassVar[JobOutcome]
+    JOB_PREEMPTING: _ClassVar[JobOutcome]
+    JOB_ERROR: _ClassVar[JobOutcome]
 KIND_UNSPECIFIED: Kind
 KIND_ATTEMPT: Kind
 KIND_QUEUE_MOVE: Kind
@@ -71,6 +86,7 @@ KIND_POD_SEEN: Kind
 KIND_NODE_SEEN: Kind
 KIND_PREEMPTED: Kind
 KIND_SNAPSHOT: Kind
+KIND_JOB_ATTEMPT: Kind
 OUTCOME_UNSPECIFIED: Outcome
 SCHEDULED: Outcome
 UNSCHEDULABLE: Outcome
@@ -100,6 +116,14 @@ PREEMPTED: UnboundReason
 NODE_LOST: UnboundReason
 REJECTED: UnboundReason
 RESIZED: UnboundReason
+JOB_PART_UNSPECIFIED: JobPart
+JOB_PART_MEMBER: JobPart
+JOB_PART_PASSED_OVER: JobPart
+JOB_OUTCOME_UNSPECIFIED: JobOutcome
+JOB_SCHEDULED: JobOutcome
+JOB_UNSCHEDULABLE: JobOutcome
+JOB_PREEMPTING: JobOutcome
+JOB_ERROR: JobOutcome
 
 class WatchRequest(_message.Message):
     __slots__ = ("resume", "kinds", "pod_glob", "node_glob", "top_scores", "snapshot")
@@ -146,7 +170,7 @@ class Gap(_message.Message):
     def __init__(self, lost: _Optional[int] = ..., from_sequence: _Optional[int] = ..., to_sequence: _Optional[int] = ..., why: _Optional[str] = ...) -> None: ...
 
 class Event(_message.Message):
-    __slots__ = ("sequence", "time", "time_seconds", "attempt", "queue_move", "bound", "unbound", "pod", "node", "preempted", "snapshot")
+    __slots__ = ("sequence", "time", "time_seconds", "attempt", "queue_move", "bound", "unbound", "pod", "node", "preempted", "snapshot", "job_attempt")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     TIME_SECONDS_FIELD_NUMBER: _ClassVar[int]
@@ -158,6 +182,7 @@ class Event(_message.Message):
     NODE_FIELD_NUMBER: _ClassVar[int]
     PREEMPTED_FIELD_NUMBER: _ClassVar[int]
     SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
+    JOB_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     time: _timestamp_pb2.Timestamp
     time_seconds: float
@@ -169,7 +194,8 @@ class Event(_message.Message):
     node: NodeSeen
     preempted: Preempted
     snapshot: Snapshot
-    def __init__(self, sequence: _Optional[int] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., time_seconds: _Optional[float] = ..., attempt: _Optional[_Union[Attempt, _Mapping]] = ..., queue_move: _Optional[_Union[QueueMove, _Mapping]] = ..., bound: _Optional[_Union[Bound, _Mapping]] = ..., unbound: _Optional[_Union[Unbound, _Mapping]] = ..., pod: _Optional[_Union[PodSeen, _Mapping]] = ..., node: _Optional[_Union[NodeSeen, _Mapping]] = ..., preempted: _Optional[_Union[Preempted, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ...) -> None: ...
+    job_attempt: JobAttempt
+    def __init__(self, sequence: _Optional[int] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., time_seconds: _Optional[float] = ..., attempt: _Optional[_Union[Attempt, _Mapping]] = ..., queue_move: _Optional[_Union[QueueMove, _Mapping]] = ..., bound: _Optional[_Union[Bound, _Mapping]] = ..., unbound: _Optional[_Union[Unbound, _Mapping]] = ..., pod: _Optional[_Union[PodSeen, _Mapping]] = ..., node: _Optional[_Union[NodeSeen, _Mapping]] = ..., preempted: _Optional[_Union[Preempted, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., job_attempt: _Optional[_Union[JobAttempt, _Mapping]] = ...) -> None: ...
 
 class PodRef(_message.Message):
     __slots__ = ("namespace", "name", "uid")
@@ -182,7 +208,7 @@ class PodRef(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., uid: _Optional[str] = ...) -> None: ...
 
 class Attempt(_message.Message):
-    __slots__ = ("pod", "scheduler", "attempt", "outcome", "node", "via", "num_nodes", "num_feasible", "num_best", "score", "refused", "best", "nominated_node", "victims", "message", "cycle_seconds", "plugin_times")
+    __slots__ = ("pod", "scheduler", "attempt", "outcome", "node", "via", "num_nodes", "num_feasible", "num_best", "score", "refused", "best", "nominated_node", "victims", "message", "cycle_seconds", "plugin_times", "job_part", "promised_node")
     POD_FIELD_NUMBER: _ClassVar[int]
     SCHEDULER_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
@@ -200,6 +226,8 @@ class Attempt(_message.Message):
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     CYCLE_SECONDS_FIELD_NUMBER: _ClassVar[int]
     PLUGIN_TIMES_FIELD_NUMBER: _ClassVar[int]
+    JOB_PART_FIELD_NUMBER: _ClassVar[int]
+    PROMISED_NODE_FIELD_NUMBER: _ClassVar[int]
     pod: PodRef
     scheduler: str
     attempt: int
@@ -217,7 +245,65 @@ class Attempt(_message.Message):
     message: str
     cycle_seconds: float
     plugin_times: _containers.RepeatedCompositeFieldContainer[PluginTime]
-    def __init__(self, pod: _Optional[_Union[PodRef, _Mapping]] = ..., scheduler: _Optional[str] = ..., attempt: _Optional[int] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., node: _Optional[str] = ..., via: _Optional[_Union[Via, str]] = ..., num_nodes: _Optional[int] = ..., num_feasible: _Optional[int] = ..., num_best: _Optional[int] = ..., score: _Optional[int] = ..., refused: _Optional[_Iterable[_Union[Refused, _Mapping]]] = ..., best: _Optional[_Iterable[_Union[Scored, _Mapping]]] = ..., nominated_node: _Optional[str] = ..., victims: _Optional[_Iterable[_Union[PodRef, _Mapping]]] = ..., message: _Optional[str] = ..., cycle_seconds: _Optional[float] = ..., plugin_times: _Optional[_Iterable[_Union[PluginTime, _Mapping]]] = ...) -> None: ...
+    job_part: JobPart
+    promised_node: str
+    def __init__(self, pod: _Optional[_Union[PodRef, _Mapping]] = ..., scheduler: _Optional[str] = ..., attempt: _Optional[int] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., node: _Optional[str] = ..., via: _Optional[_Union[Via, str]] = ..., num_nodes: _Optional[int] = ..., num_feasible: _Optional[int] = ..., num_best: _Optional[int] = ..., score: _Optional[int] = ..., refused: _Optional[_Iterable[_Union[Refused, _Mapping]]] = ..., best: _Optional[_Iterable[_Union[Scored, _Mapping]]] = ..., nominated_node: _Optional[str] = ..., victims: _Optional[_Iterable[_Union[PodRef, _Mapping]]] = ..., message: _Optional[str] = ..., cycle_seconds: _Optional[float] = ..., plugin_times: _Optional[_Iterable[_Union[PluginTime, _Mapping]]] = ..., job_part: _Optional[_Union[JobPart, str]] = ..., promised_node: _Optional[str] = ...) -> None: ...
+
+class JobRef(_message.Message):
+    __slots__ = ("spelling", "namespace", "name")
+    SPELLING_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    spelling: str
+    namespace: str
+    name: str
+    def __init__(self, spelling: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class JobAttempt(_message.Message):
+    __slots__ = ("job", "scheduler", "attempt", "outcome", "num_members", "num_placed", "blocking", "missing", "resource", "domain_key", "domain", "num_domains", "num_backtracks", "is_exhausted", "victims", "message", "cycle_seconds")
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    SCHEDULER_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    NUM_MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    NUM_PLACED_FIELD_NUMBER: _ClassVar[int]
+    BLOCKING_FIELD_NUMBER: _ClassVar[int]
+    MISSING_FIELD_NUMBER: _ClassVar[int]
+    RESOURCE_FIELD_NUMBER: _ClassVar[int]
+    DOMAIN_KEY_FIELD_NUMBER: _ClassVar[int]
+    DOMAIN_FIELD_NUMBER: _ClassVar[int]
+    NUM_DOMAINS_FIELD_NUMBER: _ClassVar[int]
+    NUM_BACKTRACKS_FIELD_NUMBER: _ClassVar[int]
+    IS_EXHAUSTED_FIELD_NUMBER: _ClassVar[int]
+    VICTIMS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    CYCLE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    job: JobRef
+    scheduler: str
+    attempt: int
+    outcome: JobOutcome
+    num_members: int
+    num_placed: int
+    blocking: PodRef
+    missing: int
+    resource: str
+    domain_key: str
+    domain: str
+    num_domains: int
+    num_backtracks: int
+    is_exhausted: bool
+    victims: _containers.RepeatedCompositeFieldContainer[Victim]
+    message: str
+    cycle_seconds: float
+    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., scheduler: _Optional[str] = ..., attempt: _Optional[int] = ..., outcome: _Optional[_Union[JobOutcome, str]] = ..., num_members: _Optional[int] = ..., num_placed: _Optional[int] = ..., blocking: _Optional[_Union[PodRef, _Mapping]] = ..., missing: _Optional[int] = ..., resource: _Optional[str] = ..., domain_key: _Optional[str] = ..., domain: _Optional[str] = ..., num_domains: _Optional[int] = ..., num_backtracks: _Optional[int] = ..., is_exhausted: bool = ..., victims: _Optional[_Iterable[_Union[Victim, _Mapping]]] = ..., message: _Optional[str] = ..., cycle_seconds: _Optional[float] = ...) -> None: ...
+
+class Victim(_message.Message):
+    __slots__ = ("pod", "node")
+    POD_FIELD_NUMBER: _ClassVar[int]
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    pod: PodRef
+    node: str
+    def __init__(self, pod: _Optional[_Union[PodRef, _Mapping]] = ..., node: _Optional[str] = ...) -> None: ...
 
 class Refused(_message.Message):
     __slots__ = ("plugin", "code", "reason", "num_nodes")
