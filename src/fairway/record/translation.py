@@ -25,6 +25,7 @@ from fairway.record.writing.kept import kept_annotations
 
 __all__ = ["EventTranslator", "node_change", "pod_end"]
 
+DELETED: Final = Verb.DELETED
 ADMISSION: Final = ("NodePorts", "NodeAffinity", "NodeName", "TaintToleration", "UnexpectedAdmissionError")
 """Reasons of kubelets that do not take a pod, besides `OutOf` and a resource (pkg/kubelet/lifecycle, 1.36)."""
 
@@ -44,7 +45,7 @@ class EventTranslator:
 
     def saw(self, event: Event) -> None:
         """Something happened."""
-        item, is_gone = event.object, event.verb is Verb.DELETED
+        item, is_gone = event.object, event.verb is DELETED
         if isinstance(item, Pod):
             self._saw_pod(item, is_gone)
         elif isinstance(item, Node):

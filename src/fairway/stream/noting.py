@@ -130,44 +130,9 @@ class NoteTaker(NullRecorder):
         decision: Decision,
         cycle_seconds: float,
         best: Sequence[Scored] = (),
+        part: str = "",
     ) -> None:
-        """An attempt was made."""
-        self._tried(t, scheduler, attempt, decision, cycle_seconds, best, "")
-
-    def group_decided(self, t: float, scheduler: str, decision: GroupDecision, cycle_seconds: float) -> None:
-        """An attempt was made for a job, and for those that start with it, which share in the time that it took."""
-        seconds = cycle_seconds / (1 + len(decision.companions))
-        for one in (decision, *decision.companions):
-            self._tried_job(t, scheduler, one, seconds)
-
-    def _tried_job(self, t: float, scheduler: str, decision: GroupDecision, cycle_seconds: float) -> None:
-        """Its members first, the one that kept it waiting as the last of them, then what it came to."""
-        blocking = blocking_member(decision)
-        seconds = cycle_seconds / max(len(decision.members), 1)
-        part = MEMBER if blocking is None else PASSED_OVER
-        for member in decision.members:
-            if member is not blocking:
-                self._tried(t, scheduler, member.attempt, member, seconds, (), part)
-        if blocking is not None:
-            self._tried(t, scheduler, blocking.attempt, blocking, seconds, (), MEMBER)
-        before, (_, resource, level, domain, num_domains, *search, _) = attempt_parts(decision, None)
-        victims = [(*_ref(victim.pod), victim.pod.spec.node_name) for victim in decision.victims]
-        in_the_way = None if blocking is None else _ref(blocking.pod)
-        lack = (in_the_way, decision.missing or None, resource or "")
-        where = (level or "", domain or "", num_domains, *search)
-        key = tuple(map(str, decision.job))
-        self._put(("job_tried", t, key, scheduler, *before, *lack, *where, victims, decision.message, cycle_seconds))
-
-    def _tried(
-        self,
-        t: float,
-        scheduler: str,
-        attempt: int,
-        decision: Decision,
-        cycle_seconds: float,
-        best: Sequence[Scored],
-        part: str,
-    ) -> None:
+        """An attempt was made; `part` says what it is within one for a whole job."""
         if decision.outcome is not SCHEDULED:
             self._failed(t, scheduler, attempt, decision, cycle_seconds, part)
             return
@@ -191,6 +156,30 @@ class NoteTaker(NullRecorder):
                 part,
             )
         )
+
+    def group_decided(self, t: float, scheduler: str, decision: GroupDecision, cycle_seconds: float) -> None:
+        """An attempt was made for a job, and for those that start with it, which share in the time that it took."""
+        seconds = cycle_seconds / (1 + len(decision.companions))
+        for one in (decision, *decision.companions):
+            self._tried_job(t, scheduler, one, seconds)
+
+    def _tried_job(self, t: float, scheduler: str, decision: GroupDecision, cycle_seconds: float) -> None:
+        """Its members first, the one that kept it waiting as the last of them, then what it came to."""
+        blocking = blocking_member(decision)
+        seconds = cycle_seconds / max(len(decision.members), 1)
+        part = MEMBER if blocking is None else PASSED_OVER
+        for member in decision.members:
+            if member is not blocking:
+                self.decided(t, scheduler, member.attempt, member, seconds, (), part)
+        if blocking is not None:
+            self.decided(t, scheduler, blocking.attempt, blocking, seconds, (), MEMBER)
+        before, (_, resource, level, domain, num_domains, *search, _) = attempt_parts(decision, None)
+        victims = [(*_ref(victim.pod), victim.pod.spec.node_name) for victim in decision.victims]
+        in_the_way = None if blocking is None else _ref(blocking.pod)
+        lack = (in_the_way, decision.missing or None, resource or "")
+        where = (level or "", domain or "", num_domains, *search)
+        key = tuple(map(str, decision.job))
+        self._put(("job_tried", t, key, scheduler, *before, *lack, *where, victims, decision.message, cycle_seconds))
 
     def _failed(
         self, t: float, scheduler: str, attempt: int, decision: Decision, cycle_seconds: float, part: str

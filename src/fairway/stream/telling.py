@@ -81,11 +81,11 @@ class Teller:
         self._lost: dict[str, Bound | None] = {}  # pods of lost nodes, and what they held
         self._victims: set[str] = set()  # uids: of members of the job that is being told
 
-    def take(self, note: Note) -> None:
-        """Something happened."""
-        name, *rest = note
+    def take(self, *notes: Note) -> None:
+        """This happened, in this order."""
         with self._lock:
-            getattr(self, name)(*rest)
+            for name, *rest in notes:
+                getattr(self, name)(*rest)
 
     def snapshot(self) -> tuple[int, list[Event]]:
         """How things stand, in parts, and the number of the event that comes next; in any thread."""
