@@ -68,6 +68,8 @@ def test_status_proposes_only_what_can_be_answered(folder: Folder) -> None:
     assert "default/never-bound" in status.out
     assert re.search(r"pods +1 +\? +\? +\?$", status.out, re.MULTILINE), status.out
     assert "fairway why" not in status.err
+    by_node = folder.run("status", "--run", run, "--nodes")
+    assert re.search(r"^n1 +Ready +1 of \?$", by_node.out, re.MULTILINE), by_node.out
 
 
 def test_from_a_pipe(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ RESOURCE_COLUMNS = (
 )
 NAMED = 12
 WITHOUT = "(without)"  # in place of a label's value
+UNTOLD = "?"  # in place of an amount that nobody told
 WAITING_COLUMNS = (
     Column("pods", "PODS", right=True),
     Column("reason", "REASON"),
@@ -70,8 +71,8 @@ def _resource_row(load: ResourceLoad) -> dict[str, Any]:
         "utilisation": _percent(load.utilisation),
         "mostFree": amount_text(name, load.most_free),
     }
-    if load.used and not load.allocatable:  # nobody told how much there is, so nobody knows what is left of it
-        row |= dict.fromkeys(("free", "of", "mostFree"), "?")
+    if load.used and not load.allocatable:  # so nobody knows what is left of it either
+        row |= dict.fromkeys(("free", "of", "mostFree"), UNTOLD)
     return row
 
 
@@ -122,7 +123,8 @@ def _amounts(nodes: Sequence[NodeLoad], resources: Sequence[str], exact: bool) -
             cells[f"allocatable_{name}"] = there
         else:
             share = f" ({_percent(used / there)})" if there and name != "pods" else ""
-            cells[name] = f"{amount_text(name, used)} of {amount_text(name, there)}{share}"
+            whole = amount_text(name, there) if there or not used else UNTOLD
+            cells[name] = f"{amount_text(name, used)} of {whole}{share}"
     return cells
 
 

@@ -125,17 +125,18 @@ def _take(saver: StreamSaver | None, batch: Followed) -> None:
 
 @contextlib.contextmanager
 def _ending(over: threading.Event) -> Iterator[None]:
-    """A request to end is as good as Ctrl-C."""
+    """A request to end is as good as Ctrl-C, which shells take away from what they start in the background."""
 
     def end(*_: Any) -> None:
         over.set()
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, end)
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -48,7 +48,8 @@ def _time(seconds: float) -> str:
 def _words(what: Told) -> str:  # noqa: PLR0911 - a case for each kind
     match what:
         case Attempt(outcome="scheduled"):
-            return f"→ {what.node} (attempt {what.attempt}, {nodes_text(what.num_feasible)} fitted)"
+            fitted = f", {nodes_text(what.num_feasible)} fitted" if what.num_feasible else ""  # else nobody told
+            return f"→ {what.node} (attempt {what.attempt}{fitted})"
         case Attempt():
             return f"{what.outcome}, attempt {what.attempt}: {what.message}"
         case JobAttempt():
