@@ -243,6 +243,7 @@ class Teller:
     def job_tried(self, t: float, job: Sequence[str], *rest: Any) -> None:
         """An attempt was made for a whole job; its members' were noted right before."""
         scheduler, attempt, outcome, num_members, num_placed, blocking, *lack, victims, message, cycle_seconds = rest
+        missing, resource, domain_key, domain, num_domains, num_backtracks, is_exhausted = lack
         tried = JobAttempt(
             JobRef(*job),
             scheduler,
@@ -251,7 +252,13 @@ class Teller:
             num_members,
             num_placed,
             None if blocking is None else self._named(blocking),
-            *lack,
+            missing,
+            resource,
+            domain_key,
+            domain,
+            num_domains,
+            num_backtracks,
+            is_exhausted,
             tuple(Victim(self._named(ref), node) for *ref, node in victims),
             message,
             cycle_seconds,
