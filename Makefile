@@ -48,6 +48,7 @@ bench-live: $(STAMP) ## pods bound a second beside kube-scheduler, on a real API
 	$(BIN)/python benchmarks/live.py
 
 bench-stream: $(STAMP) ## what it costs a scheduler to be followed: decisions a second with and without readers
+	$(BIN)/python benchmarks/followed_pod.py
 	$(BIN)/python benchmarks/stream.py
 
 bench-data: $(STAMP) ## what it costs to put pods near their data: decisions a second with DataLocality and without

@@ -82,11 +82,10 @@ class LiveRecorder:
 
     def queue_moved(self, queued: QueuedPod, before: Place | None, place: Place | None, event: str, now: float) -> None:
         """A waiting pod moved; one that comes back, because its binding failed, say, holds nothing any more."""
-        t = now - self._begun
-        t = max(t, 0.0)
+        t, uid = max(now - self._begun, 0.0), queued.pod.metadata.uid
         if before is None and place is not None:
-            self._recorder.released(t, queued.uid, HoldEnd.REJECTED)
-        self._recorder.queue_moved(t, queued.profile, queued.uid, before, place, event)
+            self._recorder.released(t, uid, HoldEnd.REJECTED)
+        self._recorder.queue_moved(t, queued.profile, uid, before, place, event)
 
     def note(self, pod: Pod, reason: str, message: str) -> None:
         """Something worth telling about a pod."""
