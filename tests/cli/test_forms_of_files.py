@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,6 +63,33 @@ def test_every_form_is_read(
     Path(name).write_bytes(gzip.compress(data) if is_packed else data)
     printed = folder.run(*command.format(name).split())
     assert (printed.code, "error" in printed.err) == (0, False), printed.err
+
+
+PIPED = {
+    "flow style": POD,
+    "keys in quotes": '{"apiVersion": v1, "kind": Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}',
+    "two documents": f"{POD}\n---\n{POD.replace('name: p', 'name: q')}",
+    "JSON": as_json(POD),
+    "JSON, pretty": json.dumps(yaml.safe_load(POD), indent=2),
+    "two objects of JSON": as_json(POD) + as_json(POD.replace("name: p", "name: q")),
+    "block style": as_block(POD),
+}
+
+
+@pytest.mark.parametrize("text", PIPED.values(), ids=PIPED)
+def test_every_form_is_read_from_a_pipe(folder: Folder, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    folder.write("node.yaml", NODE)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    printed = folder.run("try", "-f", "-", "--cluster", str(folder.path / "node.yaml"), "-o", "name")
+    assert (printed.code, printed.out.split()[0]) == (0, "default/p"), printed.err
+
+
+def test_broken_json_from_a_pipe_is_called_json(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write("node.yaml", NODE)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"kind": "Pod", "apiVersion": "v1"')))
+    printed = folder.run("try", "-f", "-", "--cluster", str(folder.path / "node.yaml"))
+    assert printed.code == 1
+    assert "<stdin>: JSON is malformed" in printed.err
 
 
 def test_a_folder_of_compressed_manifests_gets_racks(folder: Folder) -> None:

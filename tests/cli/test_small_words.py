@@ -97,6 +97,14 @@ def test_nothing_is_proposed_that_has_no_answer(place: Folder) -> None:
     assert "would fewer nodes do?" in place.run("sim", "small.yaml").err
 
 
+def test_where_most_pods_wait_no_fewer_nodes_are_proposed(place: Folder) -> None:
+    place.write("crowded.yaml", SCENARIO.replace("count: 6", "count: 2"))
+    (line,) = [line for line in proposals(place.run("sim", "crowded.yaml").err) if "how many nodes" in line]
+    assert line.startswith("fairway sim crowded.yaml --fewest-nodes 'wait_p95<60s'")
+    assert "keep wait_p95<60s" in place.run(*shlex.split(line, comments=True)[1:]).out
+    assert "fewer nodes" not in place.run("sim", "crowded.yaml").err
+
+
 def test_a_label_that_no_node_has_is_an_error_with_near_names(place: Folder) -> None:
     run = busy_run(place.path)
     printed = place.run("status", "--run", run, "--by", "topology.kubernetes.io/zones")

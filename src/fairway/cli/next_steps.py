@@ -1,8 +1,8 @@
 """What to try after a simulation: lines that can be pasted as they are.
 
 In: what `sim` was told, and what came of it. Out: up to three commands, each with the question that it answers. None
-is proposed that has no answer: no seed where nothing is left to chance, no fewer nodes where one is in use, no other
-policy where none is known. Called by `sim`.
+is proposed that has no answer: no seed where nothing is left to chance, no fewer nodes where one is in use or most pods
+wait, no other policy where none is known. Called by `sim`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ def next_lines(
     source = _source(path, changes)
     steps = [_about_decisions(f"fairway sim{source}{chosen}", None if save is None else finished[0].path)]
     steps += _about_policies(path, source, scenario, given)
-    num_nodes = int(finished[0].metrics.nodes_used.peak * FEWER)
-    if scenario.spec.cluster.nodes and num_nodes:
+    metrics = finished[0].metrics
+    num_nodes = int(metrics.nodes_used.peak * FEWER)
+    if scenario.spec.cluster.nodes and (metrics.wait.p50 or metrics.pods_waiting):
+        steps.append((f"fairway sim{source}{chosen} --fewest-nodes 'wait_p95<60s'", "how many nodes would it take?"))
+    elif scenario.spec.cluster.nodes and num_nodes:
         fewer = _source(path, {**changes, "nodes": (num_nodes,)})
         steps.append((f"fairway sim{fewer}{chosen}", "would fewer nodes do?"))
     elif _has_chance(scenario):

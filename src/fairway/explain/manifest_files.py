@@ -86,6 +86,7 @@ def load_manifests(
     )
     found = [*there, *cluster]
     read = list(read_inputs(inputs, others, notes, in_inputs))
+    passed = list(notes)
     table = open_table(inputs.kind_files, [*passed_over, *others])
     in_cluster, expansion = expand(passed_over, table, is_cluster=True), expand(others, table, passed_over)
     found += in_cluster.loaded
@@ -107,7 +108,7 @@ def load_manifests(
     wanted += [standing.settled(None, one) for one in expansion.wanted]
     if not wanted and not expansion.not_counted and not standing.num_pods_there:
         hint = "a pod, or something that makes pods: Deployment, StatefulSet, Job, DaemonSet, ..."
-        instead = _instead(kept, Counter(one.kind for one in expansion.others))
+        instead = _instead(kept, finished, Counter(one.kind for one in expansion.others), passed)
         raise UserError(f"nothing to place in {', '.join(inputs.names)}{instead}", f"give with -f {hint}")
     if sum(one.num_pods for one in wanted) > MAX_PODS:
         raise UserError(f"more than {MAX_PODS} pods are too many to try", "try fewer replicas, or use --copies")
@@ -220,11 +221,14 @@ def _checked(thing: Pod | Controller, source: Source, nodes: Sequence[Node]) -> 
     return wanted
 
 
-def _instead(kept: Sequence[Loaded], others: Counter[str]) -> str:
+def _instead(kept: Sequence[Loaded], finished: Sequence[str], others: Counter[str], passed: Sequence[str]) -> str:
     """What the files have that can not be placed, by kind; kinds that nobody here knows are named as such."""
     known = Counter(one.object.kind for one in kept)
-    parts = [f"{count} {kind}" for kind, count in sorted(known.items())]
+    placed = " (with spec.nodeName: no scheduler is asked about it)"
+    parts = [f"{count} {kind}{placed if kind == 'Pod' else ''}" for kind, count in sorted(known.items())]
+    parts += [f"{len(finished)} Pod (having ended already)"] if finished else []
     parts += [f"{count} {kind} (not a kind that makes pods here)" for kind, count in sorted(others.items())]
+    parts += passed
     return f": found {', '.join(parts)}" if parts else ": found nothing at all"
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from fairway.model import DecodeError, Loaded, Skipped, Source, load_json, load_yaml
 from fairway.model.text_file import Progress, read_bytes, utf8_text
+from fairway.model.yaml_text import read_yaml
 from fairway.trace.manifest_text import Piece, cut_json, cut_yaml
 from fairway.trace.problems import Problems
 from fairway.trace.written_objects import WrittenObjects
@@ -30,6 +31,7 @@ STDIN: Final = "-"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 ALL_SUFFIXES: Final = (*SUFFIXES, *(f"{suffix}.gz" for suffix in SUFFIXES))
 LINE: Final = re.compile(r"\bline \d+")
+JSON_START: Final = re.compile(rb"\s*\{\s*[\"}]")
 
 
 def paths_of(paths: Paths) -> list[str]:
@@ -122,8 +124,24 @@ def _read_text(
 
 
 def _is_json(file: str, data: bytes) -> bool:
+    """By its name; without one that tells, what begins as JSON does, unless it is YAML in flow style."""
     name = file.removesuffix(".gz")
-    return name.endswith(".json") or (not name.endswith((".yaml", ".yml")) and data.lstrip()[:1] == b"{")
+    if name.endswith(SUFFIXES):
+        return name.endswith(".json")
+    if not JSON_START.match(data):
+        return False
+    try:
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except msgspec.DecodeError:
+        return not _is_yaml(data, file)
+    return True
+
+
+def _is_yaml(data: bytes, file: str) -> bool:
+    try:
+        return any(isinstance(tree, dict) for tree, _ in read_yaml(data.decode(), file))
+    except (DecodeError, UnicodeDecodeError):
+        return False
 
 
 def _placed(error: DecodeError, piece: Piece, file: str) -> DecodeError:

@@ -53,6 +53,30 @@ def test_a_folder_is_read_without_what_is_no_manifest(mixed: Folder) -> None:
     assert helm in printed.err
 
 
+def test_a_folder_that_is_all_chart_says_how_it_is_read(mixed: Folder) -> None:
+    app = mixed.path / "app"
+    (app / "web.json").unlink()
+    (app / "kustomization.yaml").unlink()
+    printed = mixed.run("try", "-f", str(app), "--cluster", str(mixed.path / "nodes.json"))
+    assert printed.code == 1
+    assert "nothing at all" not in printed.err
+    assert f"{app}/templates/web.yaml (helm template {app} | fairway try -f - ...)" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"node": "n1"}, "found 1 Pod (with spec.nodeName: no scheduler is asked about it)"),
+        ({"node": "n1", "phase": "Succeeded"}, "found 1 Pod (having ended already)"),
+    ],
+    ids=["on a node", "ended"],
+)
+def test_pods_that_nobody_schedules_are_told_of(fields: dict[str, str], told: str, mixed: Folder) -> None:
+    mixed.write("pod.json", pod("p", **fields))
+    printed = mixed.run("try", "-f", str(mixed.path / "pod.json"), "--cluster", str(mixed.path / "nodes.json"))
+    assert (printed.code, told in printed.err) == (1, True)
+
+
 def test_a_broken_manifest_in_a_folder_is_still_an_error(mixed: Folder) -> None:
     mixed.write("app/broken.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: [}\n")
     printed = mixed.run("try", "-f", str(mixed.path / "app"), "--cluster", str(mixed.path / "nodes.json"))
