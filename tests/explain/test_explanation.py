@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.config import default_configuration
-from fairway.explain.controllers import wanted_by
 from fairway.explain.explanation import Explanation
 from fairway.explain.explanation_text import SHOWN, answer_lines, node_lines
 from fairway.explain.fixes import fix_document, fix_line
 from fairway.explain.manifests import Manifests
 from fairway.explain.relaxations import relaxations
 from fairway.explain.trial import Trial
+from fairway.kinds.controllers import wanted_by
 from fairway.model import ApiObject, Loaded, Node, ObjectMeta, Pod, PriorityClass, Source
 from fairway.plugins.registry import REGISTRY
 from fairway.testing import node, pod

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.config import default_configuration
-from fairway.explain.controllers import wanted_by
 from fairway.explain.manifests import Manifests
 from fairway.explain.trial import Trial
 from fairway.explain.workloads.standing import StandingObjects
+from fairway.kinds.controllers import wanted_by
 from fairway.model import DaemonSet, Deployment, Loaded, Node, Source, StatefulSet, decode_object
 from fairway.plugins.registry import REGISTRY
 from fairway.rehearsal.rollout_play import RolloutAnswer, play_rollouts

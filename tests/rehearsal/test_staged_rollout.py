@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from fairway.config import default_configuration
 from fairway.explain.manifests import Manifests
 from fairway.explain.trial import Trial
-from fairway.explain.workloads.custom_kinds import wanted_by_table
-from fairway.explain.workloads.kind_table import open_table
-from fairway.explain.workloads.rolling_plan import canary_counts
 from fairway.explain.workloads.standing import StandingObjects
+from fairway.kinds.custom_kinds import wanted_by_table
+from fairway.kinds.kind_table import open_table
+from fairway.kinds.rolling_plan import canary_counts
 from fairway.model import Loaded, ObjectMeta, Skipped, Source, decode_object
 from fairway.plugins.registry import REGISTRY
 from fairway.rehearsal.rollout_play import RolloutAnswer, play_rollouts

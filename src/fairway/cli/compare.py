@@ -32,7 +32,7 @@ from fairway.cli.options.order import (
 )
 from fairway.cli.options.scenario import FORMER_NAMES, change_options
 from fairway.cli.output import Column, again, emit, is_structured, narrate, output_option, paint, progress, say
-from fairway.exit_codes import FAILED, NO
+from fairway.exit_codes import FAILED, NO, NOT_COUNTED
 
 if TYPE_CHECKING:
     from fairway.compare.gate import Gate
@@ -61,7 +61,8 @@ is there already is not run again.
 
 \b
 Exit codes: 0 they were compared; 1 a file or a plugin is wrong, or attempts to place a pod ended in an error, as when
-a plugin raises; 2 usage; 3 a --fail-if came true; 130 interrupted.
+a plugin raises; 2 usage; 3 a --fail-if came true; 5 they were compared, but something that may make pods was not
+counted; 130 interrupted.
 """
 
 MAGIC: Final = b"DUCK"  # in a DuckDB file, after a checksum of 8 bytes
@@ -124,7 +125,12 @@ def compare(
         from fairway.compare.policies import policies_of
 
         code = _compare(policies_of(finished), gates, html, output, optimum, is_kept=save is not None)
-        return FAILED if any(one.num_errors for one in finished) else code
+        from fairway.cli.sim import tell_not_counted
+
+        tell_not_counted(finished, output)
+        if any(one.num_errors for one in finished):
+            return FAILED
+        return code or (NOT_COUNTED if finished[0].not_counted else 0)
 
 
 def _run(

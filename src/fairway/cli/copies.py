@@ -14,8 +14,8 @@ from typing import Any, Final
 from fairway.cli.output import Column, emit, is_structured, narrate, progress, say
 from fairway.cycle.funnel import Step, funnel_document, funnel_lines
 from fairway.exit_codes import FAILED, NO
-from fairway.explain.controllers import MAX_PODS, Wanted
 from fairway.explain.trial import Trial, Verdict
+from fairway.kinds.controllers import MAX_PODS, Wanted
 from fairway.words import nodes_text
 
 __all__ = ["Copies", "count_copies", "print_copies"]

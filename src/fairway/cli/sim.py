@@ -18,7 +18,7 @@ from fairway.cli.options.scenario import FORMER_NAMES, change_options
 from fairway.cli.output import Column, emit, is_structured, narrate, output_option, say
 from fairway.cli.stream.options import ADDRESS
 from fairway.cli.stream.sim_stream import streaming
-from fairway.exit_codes import FAILED, NO
+from fairway.exit_codes import FAILED, NO, NOT_COUNTED
 
 if TYPE_CHECKING:
     from fairway.compare.fewest_nodes import SizeTried
@@ -50,7 +50,7 @@ smallest is found that keeps the conditions. Unless one speaks of pods (pods_wai
 \b
 Exit codes: 0 it was simulated, whatever came of it; 1 a file or a plugin is wrong, or attempts to place a pod ended in
 an error, as when a plugin raises; 2 usage; 3 with --replay: it came out otherwise, with --fewest-nodes: no size keeps
-the conditions; 130 interrupted.
+the conditions; 5 it was simulated, but something that may make pods was not counted; 130 interrupted.
 """
 
 COLUMNS = (
@@ -144,12 +144,15 @@ def sim(
             show_comparison(finished, output, is_kept=save is not None)
         else:
             _show(wanted, finished[0], output, save)
+        tell_not_counted(finished, output)
     if not is_structured(output):
         from fairway.cli.next_steps import next_lines
 
         for line in next_lines(scenario, changes, wanted, policies, save, finished):
             narrate(f"→ {line}")
-    return FAILED if any(one.num_errors for one in finished) else 0
+    if any(one.num_errors for one in finished):
+        return FAILED
+    return NOT_COUNTED if finished[0].not_counted else 0
 
 
 def _fewest_nodes(
@@ -251,6 +254,12 @@ def tell_problems(finished: Sequence[Finished]) -> None:
         narrate(f"note: {len(problems) - NUM_PROBLEMS} more of these; --strict makes them errors, -o json lists all")
 
 
+def tell_not_counted(finished: Sequence[Finished], output: str) -> None:
+    """What may make pods, and whose pods are missing: each run of one scenario has read the same files."""
+    for one in finished[0].not_counted:
+        (narrate if is_structured(output) else say)(f"not counted: {one}")
+
+
 def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> None:
     from fairway.compare.metrics import PolicyRuns, compare_policies
     from fairway.compare.text import metric_title, shown_rows, value_text
@@ -277,6 +286,7 @@ def _show(scenario: Scenario, done: Finished, output: str, save: str | None) -> 
         "errors": done.num_errors,
         "metrics": done.metrics.to_dict(),
         "problems": done.problems,
+        "notCounted": done.not_counted,
         "run": save,
     }
     table = [

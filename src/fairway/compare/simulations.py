@@ -7,7 +7,7 @@ The runs are files; only numbers travel between processes (`fairway.pool`). Call
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fairway import pool
 from fairway.record import Metrics, Recorder
@@ -43,6 +43,7 @@ class Finished:
     num_errors: int  # attempts that ended in an error
     problems: list[str]
     cpu_seconds: float
+    not_counted: list[str] = field(default_factory=list)  # what may make pods, and nobody knows which
 
 
 def run_jobs(jobs: Sequence[SimulationJob], num_processes: int, tell: Tell | None = None) -> list[Finished]:
@@ -73,6 +74,7 @@ def _run(job: SimulationJob) -> Finished:
         result.num_errors,
         done.problems,
         done.cpu_seconds,
+        done.not_counted,
     )
 
 

@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple, Self
 from fairway.cluster import Cluster
 from fairway.cycle import Inspection, Profile
 from fairway.cycle.funnel import Step, funnel_document, make_funnel, single_words
-from fairway.explain.controllers import Wanted
 from fairway.explain.fixes import Fix, find_fixes, fix_document
 from fairway.explain.trial import Trial, Verdict
+from fairway.kinds.controllers import Wanted
 from fairway.model import Pod
 from fairway.tables import Column
 from fairway.words import plugin_text

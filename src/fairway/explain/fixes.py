@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from fairway.cycle import Inspection, Profile
-from fairway.explain.controllers import Wanted
 from fairway.explain.more_nodes import MoreNodes, Steps, more_nodes_steps, run_through
 from fairway.explain.relaxations import relaxations
 from fairway.explain.trial import Trial
+from fairway.kinds.controllers import Wanted
 from fairway.model import PersistentVolumeClaim, Pod, PodSpec, PriorityClass
 from fairway.plugin import Relaxation
 from fairway.words import nodes_text

@@ -16,11 +16,11 @@ import msgspec
 from fairway.config import Configuration, default_configuration
 from fairway.config.gangs import Gangs
 from fairway.exit_codes import USAGE
-from fairway.explain.controllers import Wanted
 from fairway.explain.jobs.waiting_jobs import job_names
 from fairway.explain.manifests import Manifests
 from fairway.explain.run_status import NOT_TRIED, NodeLoad, Status, WaitingPods, load_sums
 from fairway.explain.trial import Trial, read_configuration
+from fairway.kinds.controllers import Wanted
 from fairway.live.api.clock import SystemClock
 from fairway.live.api.connection import Connection
 from fairway.live.watches.cluster_watch import read_objects

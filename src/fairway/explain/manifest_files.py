@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from fairway.exit_codes import USAGE
-from fairway.explain.controllers import MAX_PODS, Wanted, wanted_by
 from fairway.explain.manifests import Manifests
 from fairway.explain.workloads.cluster_gaps import complete_cluster
-from fairway.explain.workloads.expansion import expand
 from fairway.explain.workloads.inputs import Inputs, read_inputs
-from fairway.explain.workloads.kind_table import open_table
 from fairway.explain.workloads.standing import StandingObjects
 from fairway.explain.workloads.unread_changes import UnreadChanges, WrittenForms
+from fairway.kinds.controllers import MAX_PODS, Wanted, wanted_by
+from fairway.kinds.expansion import expand
+from fairway.kinds.kind_table import open_table
 from fairway.model import (
     ApiObject,
     CronJob,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairway.explain.controllers import Wanted
 from fairway.explain.workloads.inputs import BinderFactory, ClaimBinder
-from fairway.explain.workloads.not_counted import NotCounted
+from fairway.kinds.controllers import Wanted
+from fairway.kinds.not_counted import NotCounted
 from fairway.model import (
     ApiObject,
     DecodeError,

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from fairway.config import Configuration
-from fairway.explain.controllers import Wanted
 from fairway.explain.manifest_files import load_manifests
 from fairway.explain.manifests import Manifests
 from fairway.explain.run_moment import Moment, objects_seen
@@ -23,6 +22,7 @@ from fairway.explain.run_schedulers import merged_configuration, plugin_notes, r
 from fairway.explain.run_time import check_time, run_notes
 from fairway.explain.trial import Trial, Verdict, read_configuration
 from fairway.explain.workloads.inputs import Inputs
+from fairway.kinds.controllers import Wanted
 from fairway.model import Loaded, Node, Pod, Source, UserError
 from fairway.record import Run
 from fairway.words import time_text

@@ -17,12 +17,12 @@ import msgspec
 from fairway.cluster import Cluster
 from fairway.cycle import Outcome, Profile
 from fairway.cycle.asking_aside import asked_aside
-from fairway.explain.controllers import Wanted
 from fairway.explain.explanation import Explanation
 from fairway.explain.explanation_text import answer_lines, node_lines
 from fairway.explain.fixes import fix_steps
 from fairway.explain.more_nodes import Steps
 from fairway.explain.trial import Verdict
+from fairway.kinds.controllers import Wanted
 from fairway.model import Pod, PriorityClass, Source
 
 __all__ = ["scheduler_answer"]

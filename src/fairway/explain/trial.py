@@ -19,11 +19,11 @@ from fairway.cycle import Decision, Hold, Outcome, Profile, Stop
 from fairway.cycle.funnel import Step, make_funnel
 from fairway.cycle.guard import queue_order
 from fairway.cycle.placing import place, place_in_room
-from fairway.explain.controllers import Wanted
 from fairway.explain.manifest_files import load_manifests
 from fairway.explain.manifests import Manifests
 from fairway.explain.workloads.inputs import Inputs
 from fairway.explain.workloads.unread_changes import WrittenForms
+from fairway.kinds.controllers import Wanted
 from fairway.model import Loaded, Pod
 from fairway.plugin import Candidate
 from fairway.plugins.registry import REGISTRY

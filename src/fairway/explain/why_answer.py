@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from fairway.exit_codes import USAGE
-from fairway.explain.controllers import Wanted
 from fairway.explain.explanation import COLUMNS, Explanation
 from fairway.explain.explanation_text import answer_lines, node_lines
 from fairway.explain.jobs.job_answer import job_of_pod
@@ -21,6 +20,7 @@ from fairway.explain.jobs.job_explanation import JobExplanation
 from fairway.explain.jobs.job_text import headline
 from fairway.explain.jobs.job_trial import place_job, units
 from fairway.explain.trial import Trial
+from fairway.kinds.controllers import Wanted
 from fairway.model import Pod, UserError
 from fairway.tables import plain_table
 

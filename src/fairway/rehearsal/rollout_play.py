@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
-from fairway.explain.controllers import Wanted
 from fairway.explain.manifests import Manifests
 from fairway.explain.trial import Trial, Verdict
 from fairway.explain.workloads.rollout import Rollout
 from fairway.explain.workloads.staged_rollout import StagedRollout
+from fairway.kinds.controllers import Wanted
 from fairway.model import (
     DaemonSet,
     Deployment,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import msgspec
 
 from fairway.cluster import Event
-from fairway.explain.workloads.rolling_plan import Stage
 from fairway.explain.workloads.staged_rollout import StagedRollout
+from fairway.kinds.rolling_plan import Stage
 from fairway.model import Pod, ReplicaSet
 from fairway.rehearsal.rollout_watch import RolloutWatch
 from fairway.sim.simulation import Simulation

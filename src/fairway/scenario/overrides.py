@@ -43,6 +43,8 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     """A file: what an hour of a node costs, by its name or instance type."""
     workload: Paths | None = None
     """Files: manifests, an SWF log, or an openb pod list."""
+    kinds: Paths | None = None
+    """Files: tables of kinds that make pods."""
     policy: str | None = None
     """The policy of the first scheduler."""
     seed: int | None = None
@@ -64,6 +66,8 @@ def overridden(file: ScenarioFile, wanted: Overrides) -> ScenarioFile:
         changes["cluster"] = msgspec.structs.replace(changes.get("cluster", file.spec.cluster), prices=path)
     if wanted.workload is not None:
         changes["workload"] = _workload(wanted.workload)
+    if wanted.kinds is not None:
+        changes["kinds"] = tuple(os.path.abspath(path) for path in _texts(wanted.kinds))  # noqa: PTH100 - as above
     if wanted.seed is not None:
         if not 0 <= wanted.seed < 2**63:
             raise _wrong("seed", f"{wanted.seed} is out of range; allowed: 0 to {2**63 - 1}")

@@ -18,9 +18,10 @@ STDIN = "-"
 
 
 def with_absolute_paths(spec: ScenarioSpec, folder: str) -> ScenarioSpec:
-    """The spec with all paths of the cluster and the workload absolute."""
+    """The spec with all paths of the cluster, the workload and the tables of kinds absolute."""
     workload = tuple(absolute_source(source, folder) for source in spec.workloads)
-    return msgspec.structs.replace(spec, cluster=absolute_cluster(spec.cluster, folder), workload=workload)
+    cluster, kinds = absolute_cluster(spec.cluster, folder), _all(spec.kinds, folder)
+    return msgspec.structs.replace(spec, cluster=cluster, workload=workload, kinds=kinds)
 
 
 def absolute_cluster(cluster: ClusterSource, folder: str) -> ClusterSource:

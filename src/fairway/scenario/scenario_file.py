@@ -276,6 +276,10 @@ class ScenarioSpec(ScenarioPart, frozen=True, kw_only=True):
     workload: Annotated[
         WorkloadSource | tuple[WorkloadSource, ...], Meta(description="What arrives; a list adds up.")
     ] = ()
+    kinds: Annotated[
+        tuple[str, ...],
+        Meta(description="Files: tables of kinds that make pods, beside Fairway's own (docs/kinds.md)."),
+    ] = ()
     schedulers: Annotated[
         tuple[SchedulerSpec, ...], Meta(description="Who schedules. Without: one, with kube-scheduler's defaults.")
     ] = (SchedulerSpec(),)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import process_time
 from typing import NamedTuple
@@ -52,6 +52,7 @@ class SimulationRun:
     problems: list[str]  # lines of input that made no sense, objects that were there already
     cpu_seconds: float  # what it took: measured, so different every time
     path: Path | None  # where it is recorded
+    not_counted: list[str] = field(default_factory=list)  # what may make pods, and nobody knows which
 
     @property
     def seed(self) -> int:
@@ -96,7 +97,7 @@ def simulate(
         result = simulation.run(told)
     problems = [*workload.problems, *workload.notes, *result.problems]
     path = None if record is None else Path(record)
-    return SimulationRun(whole, chosen, result, problems, process_time() - begun, path)
+    return SimulationRun(whole, chosen, result, problems, process_time() - begun, path, workload.not_counted)
 
 
 def _recorder(

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from fairway.model import ContainerImage, DecodeError, Node, PriorityClass, Quantity
+from fairway.model import ContainerImage, DecodeError, Node, Pod, PriorityClass, Quantity
 from fairway.scenario.checks import workload_paths
 from fairway.scenario.datasets import make_datasets
 from fairway.scenario.fields import Problem, ScenarioError
@@ -131,16 +131,16 @@ class _Sources:
             yield "spec.cluster.snapshot", self._snapshot
         if cluster.openb is not None:
             yield "spec.cluster.openb", self._openb_nodes
-        together = list(cluster.files)
+        together: list[str] = []
         apart = []
         for index, (path, source) in enumerate(workload_paths(self.spec)):
             if source.files and all(getattr(source, name) == getattr(AS_IT_IS, name) for name in CHANGES):
                 together += source.files
             else:
                 apart.append(self._reading(path, source, index))
-        if together:
+        if together or cluster.files:
             field = "spec.cluster.files" if cluster.files else "spec.workload"
-            yield field, lambda told: self._manifests(together, told)
+            yield field, lambda told: self._manifests(together, told, cluster.files)
         yield from apart
 
     def _reading(self, path: str, source: WorkloadSource, index: int) -> tuple[str, Read]:
@@ -171,8 +171,15 @@ class _Sources:
     def _read_files(self, source: WorkloadSource, _: int, told: Progress | None) -> Workload:
         return self._manifests(source.files, told)
 
-    def _manifests(self, files: Iterable[str], told: Progress | None) -> Workload:
-        return read_manifests([self._path(file) for file in files], strict=self.spec.strict, progress=told)
+    def _manifests(self, files: Iterable[str], told: Progress | None, cluster: Iterable[str] = ()) -> Workload:
+        return read_manifests(
+            [self._path(file) for file in files],
+            cluster=[self._path(file) for file in cluster],
+            kinds=[self._path(file) for file in self.spec.kinds],
+            there=[thing for part in self.parts for thing in part.objects if isinstance(thing, Pod)],
+            strict=self.spec.strict,
+            progress=told,
+        )
 
     def _snapshot(self, told: Progress | None) -> Workload:
         files = [self._path(file) for file in self.spec.cluster.snapshot]

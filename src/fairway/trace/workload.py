@@ -50,6 +50,7 @@ class Workload:
     num_arrivals: int | None = None  # None: not known before they have come
     problems: list[str] = field(default_factory=list)  # what could not be used, and where it is
     notes: list[str] = field(default_factory=list)  # what was left out on purpose, and the like
+    not_counted: list[str] = field(default_factory=list)  # what may make pods, and nobody knows which
 
     def scaled(self, time: float = 1.0, durations: float = 1.0) -> Workload:
         """With the times of arrival, and how long pods run, multiplied; 0.1 is ten times the load."""
@@ -124,6 +125,7 @@ def combine(workloads: Sequence[Workload], name: str = "") -> Workload:
         num_arrivals=sum(known) if len(known) == len(numbers) else None,
         problems=[text for one in workloads for text in one.problems],
         notes=[text for one in workloads for text in one.notes],
+        not_counted=[text for one in workloads for text in one.not_counted],
     )
 
 

@@ -236,7 +236,12 @@ CASES: dict[str, Case] = {
         {},
     ),
     "batch/v1beta1 CronJob": Case(
-        thing("batch/v1beta1", "CronJob", schedule="* * * * *", jobTemplate={"spec": {"template": template()}}),
+        thing(
+            "batch/v1beta1",
+            "CronJob",
+            schedule="* * * * *",
+            jobTemplate={"spec": {"template": template(restartPolicy="Never")}},
+        ),
         {"x-0": 1000},
         {},
     ),
@@ -267,6 +272,31 @@ CASES: dict[str, Case] = {
         ),
         {"x-server": 1000, **numbered("x-executor-{}", range(2), 0)},
         {},
+    ),
+    "StormService": Case(
+        thing(
+            "orchestration.aibrix.ai/v1alpha1",
+            "StormService",
+            replicas=2,
+            template={
+                "spec": {
+                    "roles": [
+                        {"name": "prefill", "replicas": 1, "podGroupSize": 2, "template": template("2")},
+                        {"name": "decode", "replicas": 2, "template": template()},
+                    ]
+                }
+            },
+        ),
+        {f"x-{one}-prefill-0-{member}": 2000 for one in range(2) for member in range(2)}
+        | {f"x-{one}-decode-{role}-0": 1000 for one in range(2) for role in range(2)},
+        {"storm-service-name": "x"},
+    ),
+    "RoleSet": Case(
+        thing(
+            "orchestration.aibrix.ai/v1alpha1", "RoleSet", roles=[{"name": "r", "replicas": 2, "template": template()}]
+        ),
+        {"x-r-0-0": 1000, "x-r-1-0": 1000},
+        {"roleset-name": "x", "role-name": "r"},
     ),
     "Logstash": Case(thing("logstash.k8s.elastic.co/v1alpha1", "Logstash", count=1), {"x-ls-0": 1000}, {}),
 }

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.explain.workloads.cluster_gaps import complete_cluster
-from fairway.explain.workloads.not_counted import NUMBERS, reason_to_count
+from fairway.kinds.not_counted import NUMBERS, reason_to_count
 from fairway.model import ApiObject, Loaded, ObjectMeta, Pod, PriorityClass, Skipped, Source, decode_object
 
 SOURCE = Source("test")

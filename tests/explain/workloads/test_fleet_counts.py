@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairway.explain.controllers import MAX_PODS, Wanted, wanted_by
 from fairway.explain.workloads.rollout import SETTLED, Rollout
 from fairway.explain.workloads.same_template import RESTARTED_AT, same_pod, same_template
 from fairway.explain.workloads.standing import StandingObjects
+from fairway.kinds.controllers import MAX_PODS, Wanted, wanted_by
 from fairway.model import DecodeError, Deployment, Pod, PodTemplateSpec, Source, decode_object
 from fairway.model.default_pod import default_pod
 from fairway.testing import node

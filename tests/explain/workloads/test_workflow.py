@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairway.explain.workloads.custom_kinds import CannotCount
-from fairway.explain.workloads.workflow import with_widest
+from fairway.kinds.custom_kinds import CannotCount
+from fairway.kinds.workflow import with_widest
 from fairway.model import Skipped, Source
 from tests.cli.trial_files import Folder, controller
 from tests.explain.workloads.custom_objects import template, thing
@@ -163,6 +163,15 @@ HOLDERS: dict[str, tuple[Tree, list[str]]] = {
         ["web-0", "web-1", "flow-a-0"],
     ),
     "CronWorkflow": (thing(ARGO, "CronWorkflow", workflowSpec=workflow(A)["spec"]), ["x-a-0"]),
+    "RayCronJob": (
+        thing(
+            "ray.io/v1",
+            "RayCronJob",
+            schedule="@daily",
+            jobTemplate={"submissionMode": "HTTPMode", "rayClusterSpec": {"headGroupSpec": {"template": template()}}},
+        ),
+        ["x-head"],
+    ),
     "ScheduledSparkApplication": (
         thing(
             "sparkoperator.k8s.io/v1beta2",

@@ -15,8 +15,8 @@ import msgspec
 from fairway.config import Configuration
 from fairway.config.gangs import Gangs, complete_gangs
 from fairway.exit_codes import USAGE
-from fairway.explain.controllers import Copy, Wanted
 from fairway.explain.trial import Trial
+from fairway.kinds.controllers import Copy, Wanted
 from fairway.model import UserError
 from fairway.model.group import COSCHEDULING_LABEL, FAIRWAY
 from fairway.record.writing.kept import GROUP_ANNOTATIONS

@@ -19,9 +19,9 @@ from fairway.cycle.funnel import make_funnel
 from fairway.cycle.groups.group_decision import GroupDecision, GroupOutcome
 from fairway.cycle.placing import settle
 from fairway.exit_codes import USAGE
-from fairway.explain.controllers import Wanted
 from fairway.explain.jobs.together import decide_together
 from fairway.explain.trial import Trial, Verdict
+from fairway.kinds.controllers import Wanted
 from fairway.model import Pod, UserError
 
 __all__ = ["JobVerdict", "find_job", "know_members", "no_job", "place_job", "profile_of_job", "units"]

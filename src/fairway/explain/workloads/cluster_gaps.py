@@ -14,8 +14,8 @@ from typing import Final
 
 import msgspec
 
-from fairway.explain.controllers import Wanted
 from fairway.explain.workloads.assumed_classes import assumed_classes
+from fairway.kinds.controllers import Wanted
 from fairway.model import (
     SYSTEM_PRIORITIES,
     Loaded,

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from fairway.explain.controllers import Wanted
 from fairway.explain.workloads.same_template import same_template
 from fairway.explain.workloads.there import ROLLING, Fleet
+from fairway.kinds.controllers import Wanted
 from fairway.model import DaemonSet, Deployment, Pod, PodTemplateSpec, ReplicaSet, StatefulSet
 from fairway.model.controllers import Controller
 from fairway.model.default_controllers import default_controller

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from fairway.explain.controllers import Wanted
-from fairway.explain.workloads.rolling_plan import RollingPlan
 from fairway.explain.workloads.same_template import same_pod
 from fairway.explain.workloads.there import IDENTITY, Fleet
+from fairway.kinds.controllers import Wanted
+from fairway.kinds.rolling_plan import RollingPlan
 from fairway.model import LabelSelector, ObjectMeta, OwnerReference, Pod, PodTemplateSpec, ReplicaSet
 from fairway.model.template import owner_reference
 from fairway.model.workload import ReplicaSetSpec

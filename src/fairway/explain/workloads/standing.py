@@ -13,11 +13,11 @@ from typing import TypeVar
 
 import msgspec
 
-from fairway.explain.controllers import Wanted
 from fairway.explain.workloads.rollout import Rollout
 from fairway.explain.workloads.staged_rollout import StagedRollout
 from fairway.explain.workloads.there import ROLLING, Fleet, Residents, jobs_left, without_those_there
 from fairway.explain.workloads.unread_changes import UnreadChanges
+from fairway.kinds.controllers import Wanted
 from fairway.model import ApiObject, CronJob, Job, Pod, Source
 from fairway.model.controllers import Controller
 

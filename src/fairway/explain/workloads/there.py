@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
-from fairway.explain.controllers import Copy, Wanted
-from fairway.explain.workloads.rolling_plan import ARGO_HASH
 from fairway.explain.workloads.same_template import same_pod, same_template
+from fairway.kinds.controllers import Copy, Wanted
+from fairway.kinds.rolling_plan import ARGO_HASH
 from fairway.model import CronJob, DaemonSet, Deployment, Job, Pod, PodTemplateSpec, ReplicaSet, StatefulSet
 from fairway.model.controllers import Controller
 from fairway.model.daemon import target_node

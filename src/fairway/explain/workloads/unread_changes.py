@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
-from fairway.explain.controllers import Wanted
 from fairway.explain.workloads.template_changes import template_changes, unread_fields
 from fairway.explain.workloads.there import Fleet
+from fairway.kinds.controllers import Wanted
 from fairway.model import Pod
 from fairway.model.owned import REVISION
 

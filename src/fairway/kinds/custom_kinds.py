@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairway.explain.controllers import MAX_PODS, Copy, Wanted
-from fairway.explain.workloads.custom_claims import claim_templates, with_claims
-from fairway.explain.workloads.kind_table import Count, KindEntry, PodOwner, PodsEntry
-from fairway.explain.workloads.rolling_plan import rolling_plan
-from fairway.explain.workloads.tree_text import MISSING, Scope, fill_text, fill_tree, find_value, merge_trees
+from fairway.kinds.controllers import MAX_PODS, Copy, Wanted
+from fairway.kinds.custom_claims import claim_templates, with_claims
+from fairway.kinds.kind_table import Count, KindEntry, PodOwner, PodsEntry
+from fairway.kinds.rolling_plan import rolling_plan
+from fairway.kinds.tree_text import MISSING, Scope, fill_text, fill_tree, find_value, merge_trees
 from fairway.model import (
     DecodeError,
     ObjectMeta,

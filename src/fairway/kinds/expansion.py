@@ -2,7 +2,7 @@
 
 In: what the files hold besides the known kinds, and the table of kinds. Out: an `Expansion`: objects of known kinds
 that were written in an old version or under another name, `Wanted`s by the table, what was not counted, and what makes
-no pods. Called by `manifest_files`.
+no pods. Called by `explain.manifest_files` and `trace.other_kinds`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fairway.explain.controllers import Wanted
-from fairway.explain.workloads.custom_kinds import CannotCount, wanted_by_table
-from fairway.explain.workloads.kind_table import KindTable
-from fairway.explain.workloads.made_objects import made_objects
-from fairway.explain.workloads.not_counted import NotCounted, reason_to_count
-from fairway.explain.workloads.old_versions import present_version, read_as
-from fairway.explain.workloads.workflow import with_widest
+from fairway.kinds.controllers import Wanted
+from fairway.kinds.custom_kinds import CannotCount, wanted_by_table
+from fairway.kinds.kind_table import KindTable
+from fairway.kinds.made_objects import made_objects
+from fairway.kinds.not_counted import NotCounted, reason_to_count
+from fairway.kinds.old_versions import present_version, read_as
+from fairway.kinds.workflow import with_widest
 from fairway.model import DecodeError, Loaded, ObjectMeta, Skipped, dns_subdomain_problem
 
 __all__ = ["Expansion", "expand"]

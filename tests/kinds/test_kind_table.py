@@ -13,16 +13,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairway.explain.workloads.expansion import expand
-from fairway.explain.workloads.jvm_memory import jvm_memory
-from fairway.explain.workloads.kind_table import open_table
-from fairway.explain.workloads.tree_text import MISSING, fill_text, fill_tree, find_value, merge_trees
+from fairway.kinds.expansion import expand
+from fairway.kinds.jvm_memory import jvm_memory
+from fairway.kinds.kind_table import open_table
+from fairway.kinds.tree_text import MISSING, fill_text, fill_tree, find_value, merge_trees
 from fairway.model import DecodeError, Skipped, Source
 from tests.explain.workloads.custom_objects import CASES
 
-ROOT = Path(__file__).parent.parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "kinds.md").read_text()
-OWN = yaml.safe_load((ROOT / "src/fairway/explain/workloads/kinds.yaml").read_text())["kinds"]
+OWN = yaml.safe_load((ROOT / "src/fairway/kinds/kinds.yaml").read_text())["kinds"]
 
 
 def test_the_page_names_every_kind_that_is_read() -> None:

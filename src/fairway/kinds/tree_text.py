@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from fairway.explain.workloads.jvm_memory import jvm_memory
+from fairway.kinds.jvm_memory import jvm_memory
 
 __all__ = ["MISSING", "Scope", "fill_text", "fill_tree", "find_value", "merge_trees", "path_problem"]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from fairway.explain.controllers import Copy
-from fairway.explain.workloads.kind_table import Claim
-from fairway.explain.workloads.tree_text import Scope, fill_text, fill_tree, find_value
+from fairway.kinds.controllers import Copy
+from fairway.kinds.kind_table import Claim
+from fairway.kinds.tree_text import Scope, fill_text, fill_tree, find_value
 from fairway.model import PersistentVolumeClaim, Pod, Source, decode_object
 from fairway.model.volume import PersistentVolumeClaimVolumeSource, Volume
 

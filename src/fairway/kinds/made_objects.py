@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fairway.explain.workloads.kind_table import KindEntry, MadeObject
-from fairway.explain.workloads.tree_text import fill_text, find_value
+from fairway.kinds.kind_table import KindEntry, MadeObject
+from fairway.kinds.tree_text import fill_text, find_value
 from fairway.model import DecodeError, Loaded, ObjectMeta, Skipped, decode_object
 from fairway.model.codec import KINDS
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from fairway.explain.workloads.custom_kinds import CannotCount
+from fairway.kinds.custom_kinds import CannotCount
 from fairway.model import Skipped
 
 __all__ = ["with_widest"]

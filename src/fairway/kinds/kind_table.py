@@ -2,7 +2,7 @@
 
 In: `kinds.yaml` of this room, files of the same form (`--kinds`), and CustomResourceDefinitions with the annotation
 `fairway.dev/pods`. Out: a `KindTable` that knows the entry for an API group and kind; what comes later wins. A table
-that makes no sense is a `DecodeError` that names the file and the field. Called by `manifest_files`.
+that makes no sense is a `DecodeError` that names the file and the field. Called by whoever calls `expansion`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from fairway.explain.workloads.tree_text import path_problem
+from fairway.kinds.tree_text import path_problem
 from fairway.model import DecodeError, Skipped
 from fairway.model.explain import explain
 from fairway.model.yaml_text import read_yaml
@@ -150,7 +150,7 @@ def open_table(kind_files: Sequence[str] = (), skipped: Iterable[Skipped] = ()) 
 @cache
 def _own_table() -> KindTable:
     name = "kinds.yaml"
-    text = files("fairway.explain.workloads").joinpath(name).read_text(encoding="utf-8")
+    text = files("fairway.kinds").joinpath(name).read_text(encoding="utf-8")
     return KindTable(_decode(text, name))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairway.explain.workloads.jvm_memory import LEAST_OVERHEAD, jvm_memory
-from fairway.explain.workloads.tree_text import MISSING, fill_text, fill_tree, find_value, merge_trees, path_problem
+from fairway.kinds.jvm_memory import LEAST_OVERHEAD, jvm_memory
+from fairway.kinds.tree_text import MISSING, fill_text, fill_tree, find_value, merge_trees, path_problem
 
 KEYS = st.sampled_from(["a", "b", "name", "x.y/z"])
 LEAVES = st.one_of(st.none(), st.integers(0, 9), st.sampled_from(["", "Text", "$(a)"]))

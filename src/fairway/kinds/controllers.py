@@ -2,7 +2,7 @@
 
 In: the objects of the files given with `-f`, and the nodes (a DaemonSet wants one pod on each that it may run on).
 Out: a `Wanted` for everything that wants pods, which makes the pods as their controller would: named, labelled and
-owned, each with the claims that come with it. Called by `manifests`.
+owned, each with the claims that come with it. Called by `explain.manifest_files`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from fairway.explain.workloads.rolling_plan import RollingPlan
+from fairway.kinds.rolling_plan import RollingPlan
 from fairway.model import (
     ApiObject,
     CronJob,
