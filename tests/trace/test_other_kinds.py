@@ -77,6 +77,14 @@ def test_what_is_not_counted_is_named_and_no_longer_of_no_concern(tmp_path: Path
     assert workload.notes == ["skipped what is of no concern to a scheduler: 1 NetworkPolicy"]
 
 
+def test_a_helm_template_is_called_one(tmp_path: Path) -> None:
+    chart = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}\n"
+    (tmp_path / "pod.yaml").write_text(chart)
+    workload = read_manifests(tmp_path / "pod.yaml")
+    told = "looks like a Helm template; give what helm template CHART prints instead"
+    assert workload.problems == [f"{tmp_path / 'pod.yaml'}: {told}"]
+
+
 def test_tables_of_users_are_read(tmp_path: Path) -> None:
     (tmp_path / "kinds.yaml").write_text(TABLE)
     workload = read(tmp_path, REACTOR, kinds=[str(tmp_path / "kinds.yaml")])

@@ -24,13 +24,15 @@ from fairway.trace.manifest_text import Piece, cut_json, cut_yaml
 from fairway.trace.problems import Problems
 from fairway.trace.written_objects import WrittenObjects
 
-__all__ = ["SUFFIXES", "manifest_files", "paths_of", "read_objects"]
+__all__ = ["HELM", "SUFFIXES", "manifest_files", "paths_of", "read_objects"]
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 STDIN: Final = "-"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 ALL_SUFFIXES: Final = (*SUFFIXES, *(f"{suffix}.gz" for suffix in SUFFIXES))
 LINE: Final = re.compile(r"\bline \d+")
+HELM: Final = re.compile(rb"\{\{-?\s*(/\*|\.|\$|(include|template|if|with|range|define|toYaml|end|not)\b)")
+"""A place in a template; other texts may have braces too."""
 JSON_START: Final = re.compile(rb"\s*\{\s*[\"}]")
 
 
@@ -109,7 +111,7 @@ def _read_text(
         try:
             found = (load_json if is_json else load_yaml)(piece.text, piece.source.file, others)
         except DecodeError as error:
-            problems.add(_placed(error, piece, file))
+            problems.add(_helm_problem(file) if HELM.search(piece.text) else _placed(error, piece, file))
         else:
             if written is not None:
                 written.note(piece.text, [one.object for one in found], is_json=is_json)
@@ -142,6 +144,10 @@ def _is_yaml(data: bytes, file: str) -> bool:
         return any(isinstance(tree, dict) for tree, _ in read_yaml(data.decode(), file))
     except (DecodeError, UnicodeDecodeError):
         return False
+
+
+def _helm_problem(file: str) -> DecodeError:
+    return DecodeError("looks like a Helm template; give what helm template CHART prints instead", source=file)
 
 
 def _placed(error: DecodeError, piece: Piece, file: str) -> DecodeError:

@@ -8,7 +8,6 @@ Called by `manifest_files`.
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -18,13 +17,12 @@ from typing import Final, Protocol
 
 from fairway.model import ApiObject, DecodeError, Loaded, Skipped, UserError, load_yaml
 from fairway.model.yaml_text import read_yaml
-from fairway.trace.manifest_objects import manifest_files, read_objects
+from fairway.trace.manifest_objects import HELM, manifest_files, read_objects
 from fairway.trace.problems import Problems
 from fairway.trace.written_objects import WrittenObjects
 
 __all__ = ["BinderFactory", "ClaimBinder", "Inputs", "read_inputs"]
 
-HELM: Final = re.compile(r"\{\{-?\s*(/\*|\.|\$|include\b|template\b|if\b|with\b|range\b|define\b|toYaml\b|end\b|not\b)")
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 KUSTOMIZE_GROUP: Final = "kustomize.config.k8s.io/"
 NAMED: Final = 4
@@ -125,7 +123,7 @@ def _read(path: str, skipped: list[Skipped], written: WrittenObjects) -> list[Lo
 
 def _looks_like_helm(file: Path) -> bool:
     try:
-        return HELM.search(file.read_text(encoding="utf-8", errors="replace")) is not None
+        return HELM.search(file.read_bytes()) is not None
     except OSError:
         return False
 
