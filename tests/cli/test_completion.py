@@ -51,3 +51,21 @@ def test_bash_completes(tmp_path: Path, line: str, words: set[str]) -> None:
         ["bash", "-c", ask], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert set(done.stdout.split()) == words, done.stderr
+
+
+ASKED = {
+    "zsh": ("fairway comple", "1", "plain\ncompletion\nA script that makes a shell complete"),
+    "fish": ("fairway comple", "comple", "plain,completion\tA script that makes a shell complete"),
+}
+
+
+@pytest.mark.parametrize("shell", ASKED)
+def test_other_shells_are_told_what_a_command_is_for(shell: str) -> None:
+    line, place, answer = ASKED[shell]
+    environment = os.environ | {
+        "_FAIRWAY_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": line,
+        "COMP_CWORD": place,
+    }
+    done = subprocess.run([FAIRWAY], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(answer), (done.stdout, done.stderr)

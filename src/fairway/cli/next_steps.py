@@ -40,7 +40,7 @@ def next_lines(
     steps += _about_policies(path, source, scenario, given)
     metrics = finished[0].metrics
     num_nodes = int(metrics.nodes_used.peak * FEWER)
-    if scenario.spec.cluster.nodes and (metrics.wait.p50 or metrics.pods_waiting):
+    if scenario.spec.cluster.nodes and (metrics.wait.p50 or metrics.pods.waiting):
         steps.append((f"fairway sim{source}{chosen} --fewest-nodes 'wait_p95<60s'", "how many nodes would it take?"))
     elif scenario.spec.cluster.nodes and num_nodes:
         fewer = _source(path, {**changes, "nodes": (num_nodes,)})
