@@ -71,7 +71,6 @@ PIPED = {
     "two documents": f"{POD}\n---\n{POD.replace('name: p', 'name: q')}",
     "JSON": as_json(POD),
     "JSON, pretty": json.dumps(yaml.safe_load(POD), indent=2),
-    "two objects of JSON": as_json(POD) + as_json(POD.replace("name: p", "name: q")),
     "block style": as_block(POD),
 }
 
