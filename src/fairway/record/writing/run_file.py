@@ -60,8 +60,10 @@ def create_run(path: Path) -> duckdb.DuckDBPyConnection:
         with PRIVATE:
             connection = _connect(partial)
             try:
+                connection.begin()  # all at once: every commit waits for the disk
                 for table in TABLES.values():
                     connection.execute(table.creation)
+                connection.commit()
             except duckdb.Error:
                 connection.close()
                 raise
@@ -116,8 +118,10 @@ def finish_run(connection: duckdb.DuckDBPyConnection, path: Path, meta: dict[str
     partial = partial_path(path)
     try:
         with PRIVATE:
+            connection.begin()
             connection.execute("DELETE FROM meta WHERE key IN (SELECT unnest(?))", [list(meta)])
             connection.executemany("INSERT INTO meta VALUES (?, ?)", [list(item) for item in meta.items()])
+            connection.commit()
             connection.execute("CHECKPOINT")
             connection.close()
         partial.replace(path)
