@@ -36,6 +36,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Those who wait come first, if others run beside them."""
+    """Those who wait come first, the longest of them before others, if there is somebody to compute meanwhile."""
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: not any(item.path.is_relative_to(folder) for folder in WAITING))
+        items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    waits = any(item.path.is_relative_to(folder) for folder in WAITING)
+    return 2 if not waits else int(item.get_closest_marker("slow") is None)
