@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from fairway.record import RecordError, Run
 from fairway.record.opening.run_catalog import LATER_COLUMNS, LATER_TABLES
 from fairway.record.opening.run_contents import LATEST_SECONDS
-from fairway.record.opening.run_opening import META_TYPES, is_locked, open_run_file
+from fairway.record.opening.run_opening import EXAMINED, META_TYPES, MOST_EXAMINED, is_locked, open_run_file
 from fairway.record.schema import TABLES
 from fairway.testing import node, pod
 from tests.record.runs import SCHEDULER, placed, profile, writer
@@ -207,6 +208,58 @@ def test_the_end_of_an_interrupted_run_is_the_last_time_it_knows(damaged: Damage
     with Run.open(damaged(UNFINISHED, "DELETE FROM meta WHERE key = 'end_seconds'")) as run:
         assert (run.is_complete, run.end_seconds) == (False, 1.0)
         assert repr(run) == f"<Run {run.path}, incomplete>"
+
+
+def spoil(path: Path) -> None:
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE pods SET node = 'renamed'")
+
+
+def spoil_under_the_old_date(path: Path) -> None:
+    before = path.stat()
+    spoil(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def replace_by_a_spoiled_one(path: Path) -> None:
+    other = path.with_name("other")
+    shutil.copy2(path, other)
+    spoil_under_the_old_date(other)
+    other.replace(path)
+
+
+def leave_a_log_beside(path: Path) -> None:
+    with duckdb.connect(str(path), config={"wal_autocheckpoint": "1GB"}) as connection:
+        connection.execute("PRAGMA disable_checkpoint_on_shutdown")
+        connection.execute("UPDATE pods SET node = 'renamed'")
+    assert path.with_name(path.name + ".wal").exists()
+
+
+@pytest.mark.parametrize(
+    "change", [spoil, spoil_under_the_old_date, replace_by_a_spoiled_one, leave_a_log_beside], ids=lambda f: f.__name__
+)
+def test_a_run_that_was_found_good_is_looked_through_again_once_it_changed(
+    damaged: Damaged, change: Callable[[Path], None]
+) -> None:
+    path = damaged()
+    for _ in range(3):
+        with Run.open(path) as run:
+            assert run.is_complete
+    change(path)
+    for _ in range(2):
+        with pytest.raises(RecordError, match="renamed"):
+            Run.open(path)
+
+
+def test_not_every_run_is_remembered_for_ever(damaged: Damaged, tmp_path: Path) -> None:
+    path = damaged()
+    Run.open(path).close()
+    for number in range(MOST_EXAMINED + 5):
+        EXAMINED[(str(number), 0, 0, 0, 0, 0)] = "no file"
+    path.rename(tmp_path / "later")
+    Run.open(tmp_path / "later").close()
+    assert len(EXAMINED) == MOST_EXAMINED
+    assert any(name == str(tmp_path / "later") for name, *_ in EXAMINED)
 
 
 def test_a_run_reaches_nothing_outside_of_itself(good: Path, tmp_path: Path) -> None:

@@ -59,6 +59,14 @@ META_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 }
 
 
+Identity = tuple[str, int, int, int, int, int]
+MOST_EXAMINED: Final = 256
+EXAMINED: Final[dict[Identity, str]] = {}
+"""Files that were looked through and found good, each with its database's name. A comparison opens each of its runs for
+every part of its report: who was not changed since is not looked through again. One who could change a file without a
+trace could do so just as well while it is open."""
+
+
 class OpenRun:
     """An open file: questions are put to cursors of `connection`, which draw no progress bar."""
 
@@ -138,8 +146,12 @@ def _check_magic(path: Path) -> None:
 
 
 def _examine(connection: duckdb.DuckDBPyConnection, path: Path) -> OpenRun:
+    before = identity(path)
     cursor = connection.cursor()
-    database = check_objects(cursor, path)
+    database = EXAMINED.get(before) if before is not None else None
+    is_known = database is not None
+    if database is None:
+        database = check_objects(cursor, path)
     names = table_names(cursor, database)
     if "meta" not in names:
         raise RecordError(f"{path} is a DuckDB file but no run: it has no table meta")
@@ -147,12 +159,27 @@ def _examine(connection: duckdb.DuckDBPyConnection, path: Path) -> OpenRun:
     missing = TABLES.keys() - names
     if missing - LATER_TABLES:
         raise RecordError(f"{path} is damaged: it has no table {', '.join(sorted(missing - LATER_TABLES))}")
-    check_tables(cursor, path, database, names)
+    if not is_known:
+        check_tables(cursor, path, database, names)
     _check_whole(cursor, path)
     resources = amount_columns(cursor, path, database)
-    check_contents(cursor, path, names, list(resources.values()))
-    check_references(cursor, path, names, meta)
+    if not is_known:
+        check_contents(cursor, path, names, list(resources.values()))
+        check_references(cursor, path, names, meta)
+        if before is not None and before == identity(path):
+            while len(EXAMINED) >= MOST_EXAMINED:
+                del EXAMINED[next(iter(EXAMINED))]
+            EXAMINED[before] = database
     return OpenRun(connection, meta, resources, missing)
+
+
+def identity(path: Path) -> Identity | None:
+    """What differs if the file was changed, or another is there; None if a log beside it is a part of it, too."""
+    if path.with_name(path.name + ".wal").exists():
+        return None
+    found = path.stat()
+    times = (found.st_mtime_ns, found.st_ctime_ns)
+    return (str(path.absolute()), found.st_dev, found.st_ino, found.st_size, *times)
 
 
 def _meta(cursor: duckdb.DuckDBPyConnection, path: Path) -> dict[str, Any]:
