@@ -53,7 +53,7 @@ def test_jobs_that_start_early_do_not_make_safe_earlier_than_likely() -> None:
 
 
 def test_others_than_those_with_a_booking_may_be_promised() -> None:
-    found = forecast(waiting(), experienced(2.0), promised=["second"])
+    found = forecast(waiting(), experienced(2.0), promised={"second": True})
     assert found["second"].is_promised
     assert found["second"].safe == found["second"].by_limits == 2000.0
 

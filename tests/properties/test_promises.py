@@ -10,14 +10,20 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.batch.batch_world import PassReport
+from fairway.batch.dates.overtaken import overtaken_queues
 from fairway.batch.job import BatchJob
+from fairway.model import Pod
+from fairway.model.batch import PreemptionRules, QueueSpec
+from fairway.model.batch.node_choice import NodeChoice
 from fairway.plan import StartEstimate
 from fairway.record import NullRecorder
 from fairway.record.vocabulary import PlanKind
+from fairway.testing import node
 from tests.batch.room import Room
 from tests.properties.test_queues import WANTED, Wanted, arrivals
 
@@ -112,3 +118,56 @@ def test_forecasts_change_nothing_and_keep_their_distance(wanted: list[Wanted], 
         for each in told:
             assert each.as_of <= each.likely <= each.safe
             assert not each.is_promised or each.safe <= each.by_limits
+
+
+NODES = [node(f"n{number}", cpu=4, labels={"pool": pool}) for number, pool in enumerate("aab")]
+QUEUES = st.dictionaries(
+    st.sampled_from("pqr"),
+    st.builds(
+        lambda tier, pool: QueueSpec(tier=tier, nodes=NodeChoice(selector={"pool": pool} if pool else {})),
+        st.sampled_from([None, 0, 1, 5]),
+        st.sampled_from(["", "a", "b", "c"]),
+    ),
+)
+
+
+@given(queues=QUEUES)
+def test_queues_are_overtaken_by_higher_tiers_on_their_nodes(queues: dict[str, QueueSpec]) -> None:
+    expected = {
+        low
+        for low in queues
+        for high in queues
+        for each in NODES
+        if (queues[low].tier or 0) < (queues[high].tier or 0)
+        and all(each.metadata.labels.get(key) == value for key, value in queues[low].nodes.selector.items())
+        and all(each.metadata.labels.get(key) == value for key, value in queues[high].nodes.selector.items())
+    }
+    assert overtaken_queues(queues, [*NODES, None]) == expected
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    wanted=st.lists(LONG, min_size=2, max_size=12),
+    high=st.lists(st.booleans(), min_size=12, max_size=12),
+    discipline=st.sampled_from(["easy", "conservative"]),
+)
+def test_whatever_is_called_promised_is_kept_also_with_tiers(
+    wanted: list[Wanted], high: list[bool], discipline: str
+) -> None:
+    """Nothing fails, nobody orders anything and all pods are of queues: then no promise is broken."""
+    keeper = DateKeeper()
+    came = []
+    for each in arrivals(wanted):
+        pod = each.object
+        assert isinstance(pod, Pod)
+        is_high = high[int(pod.metadata.name.split("-")[1])]
+        labels = pod.metadata.labels | ({"fairway.dev/queue": "high"} if is_high else {})
+        metadata = msgspec.structs.replace(pod.metadata, labels=labels)
+        came.append((each.time, msgspec.structs.replace(pod, metadata=metadata)))
+    rules = {"preemption": PreemptionRules(by="none")}
+    queues = {"q": {"discipline": discipline, **rules}, "high": {"policy": "interactive", **rules}}
+    room = Room(came, (4, 4, 8), queues=queues, horizon=math.inf, recorder=keeper)
+    room.until(1e6)
+    for key, told in keeper.dates.items():
+        start = min(time for name, time in room.starts.items() if _is_of(name, key))
+        assert all(start <= each.by_limits + 1e-6 for each in told if each.is_promised), key

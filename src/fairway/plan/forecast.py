@@ -9,8 +9,9 @@ queue were late. Called by the desk in a pass of its own; the calendar is left a
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from fairway.plan.calibration import Calibration, EstimateBook
@@ -34,13 +35,14 @@ class Amounts(NamedTuple):
 
 
 NO_AMOUNTS: Final = Amounts()
+NO_PROMISES: Final = MappingProxyType(dict[str, bool]())
 
 
 def forecast(
     present: Present,
     book: EstimateBook,
     *,
-    promised: Collection[str] = (),
+    promised: Mapping[str, bool] = NO_PROMISES,
     wanted: Collection[str] | None = None,
     amounts: Amounts = NO_AMOUNTS,
     max_jobs: int = MAX_JOBS,
@@ -48,8 +50,8 @@ def forecast(
 ) -> dict[str, StartEstimate]:
     """Dates of all the jobs, or of those `wanted`.
 
-    Promised are those that the calendar has a promise for, and the keys in `promised`: whose date by limits binds for
-    another reason.
+    Promised are those that the calendar has a promise for, unless `promised` knows better: by key, whose date by limits
+    binds for another reason, and whose does not, because others are planned before it.
     """
     calendar, jobs = present.calendar, present.jobs
     seen = replace(present, jobs=jobs[:max_jobs])
@@ -60,7 +62,7 @@ def forecast(
     for index, job in enumerate(jobs):
         if wanted is None or job.key in wanted:
             if index < max_jobs:
-                is_promised = job.key in calendar.promises or job.key in promised
+                is_promised = promised.get(job.key, job.key in calendar.promises)
                 found = _dates(calendar.now, job.key, by_limits.get(job.key), outlook, is_promised=is_promised)
             else:
                 found = _Dates(Way.NONE, math.inf, math.inf, (), is_promised=False)

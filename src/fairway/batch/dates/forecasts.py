@@ -17,10 +17,12 @@ from typing import Final
 
 from fairway.batch.batch_world import PassReport
 from fairway.batch.dates.date_book import DateBook
+from fairway.batch.dates.overtaken import overtaken_queues
 from fairway.batch.duties.duty import DutyDesk
 from fairway.batch.job import BatchJob
 from fairway.batch.limits import granted_limit
 from fairway.batch.machine import occupant_key
+from fairway.batch.settings import BatchSettings
 from fairway.plan import Amounts, Effort, Present, StartEstimate, forecast, has_moved, seconds_left
 
 __all__ = ["ANEW", "SOONEST", "Forecasts"]
@@ -48,6 +50,7 @@ class Forecasts:
         self._is_missed = False  # does anybody wait who was told nothing yet?
         self._order_then: tuple[str, ...] = ()
         self._num_node_changes = -1
+        self._overtaken: tuple[BatchSettings, int, frozenset[str]] | None = None
         self._next_date = math.inf  # the first date that somebody was told then
 
     def observe(self, job: BatchJob | None) -> None:
@@ -110,7 +113,9 @@ class Forecasts:
         }
         plans = [job.plan for job in waiting if job.plan is not None]
         present = Present(self._desk.machine.calendar, plans, settings.rules, runs, dict(self._ends(now)))
-        promised = {job.key for job in waiting if settings.queues[job.queue].is_interactive}
+        overtaken = self._overtaken_queues()
+        promised = {job.key: True for job in waiting if settings.queues[job.queue].is_interactive}
+        promised |= {job.key: False for job in waiting if job.queue in overtaken}
         return forecast(
             present,
             self.book.estimates,
@@ -119,6 +124,14 @@ class Forecasts:
             max_jobs=settings.max_jobs,
             effort=EFFORT,
         )
+
+    def _overtaken_queues(self) -> frozenset[str]:
+        key = (self._desk.settings, self._desk.machine.num_changes)
+        if self._overtaken is None or self._overtaken[0] is not key[0] or self._overtaken[1] != key[1]:
+            nodes = self._desk.cluster.nodes
+            found = overtaken_queues(self._desk.settings.queues, nodes.objects[: nodes.num_rows])
+            self._overtaken = (*key, found)
+        return self._overtaken[2]
 
     def _ends(self, now: float) -> Iterator[tuple[str, float]]:
         """When those who are on nodes will end, as jobs like them did; by their keys in the calendar."""

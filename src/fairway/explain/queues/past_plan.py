@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final, NamedTuple, cast
 
+from fairway.batch.dates.overtaken import overtaken_queues
 from fairway.batch.duties.duty import DutyDesk
 from fairway.batch.job import BatchJob
 from fairway.batch.job_book import JobBook
@@ -116,8 +117,12 @@ class PastPlan:
         jobs = self._with([plan], place, plan.key)
         runs = self.predicted | {plan.key: predicted}
         present = Present(self.calendar.without([plan.key]), jobs, self.settings.rules, runs, self.ends)
-        interactive = [plan.key] if self.settings.queues[plan.queue].is_interactive else []
-        found = forecast(present, self.dates, promised=interactive, wanted=[plan.key], amounts=self._amounts)
+        promised, nodes = dict[str, bool](), self.cluster.nodes
+        if plan.queue in overtaken_queues(self.settings.queues, nodes.objects[: nodes.num_rows]):
+            promised[plan.key] = False
+        elif self.settings.queues[plan.queue].is_interactive:
+            promised[plan.key] = True
+        found = forecast(present, self.dates, promised=promised, wanted=[plan.key], amounts=self._amounts)
         return found[plan.key]
 
     def slot_of(self, plan: WaitingJob) -> Slot | None:
