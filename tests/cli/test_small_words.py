@@ -98,7 +98,7 @@ def test_nothing_is_proposed_that_has_no_answer(place: Folder) -> None:
 
 
 def test_where_most_pods_wait_no_fewer_nodes_are_proposed(place: Folder) -> None:
-    place.write("crowded.yaml", SCENARIO.replace("count: 6", "count: 2"))
+    place.write("crowded.yaml", SCENARIO.replace("count: 6", "count: 2").replace("duration: 5m", "duration: 30m"))
     (line,) = [line for line in proposals(place.run("sim", "crowded.yaml").err) if "how many nodes" in line]
     assert line.startswith("fairway sim crowded.yaml --fewest-nodes 'wait_p95<60s'")
     assert "keep wait_p95<60s" in place.run(*shlex.split(line, comments=True)[1:]).out

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["next_lines"]
 
+LONG = 60  # seconds: where most pods wait longer, fewer nodes are no question, but in queues they may well
 FEWER = 0.9  # of the nodes that were in use at the busiest moment
 
 
@@ -40,8 +41,11 @@ def next_lines(
     steps += _about_policies(path, source, scenario, given)
     metrics = finished[0].metrics
     num_nodes = int(metrics.nodes_used.peak * FEWER)
-    if scenario.spec.cluster.nodes and (metrics.wait.p50 or metrics.pods.waiting):
-        steps.append((f"fairway sim{source}{chosen} --fewest-nodes 'wait_p95<60s'", "how many nodes would it take?"))
+    is_crowded = scenario.spec.batch is None and (metrics.wait.p50 or 0.0) > LONG
+    if scenario.spec.cluster.nodes and is_crowded:
+        steps.append(
+            (f"fairway sim{source}{chosen} --fewest-nodes 'wait_p95<{LONG}s'", "how many nodes would it take?")
+        )
     elif scenario.spec.cluster.nodes and num_nodes:
         fewer = _source(path, {**changes, "nodes": (num_nodes,)})
         steps.append((f"fairway sim{fewer}{chosen}", "would fewer nodes do?"))
