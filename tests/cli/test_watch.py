@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from fairway.cli.stream.watch_lines import line_of
+from fairway.stream.told import Attempt, Event, JobAttempt, JobRef, PodRef, Told
 from tests.cli.test_sniff import FAIRWAY, tables_of
 from tests.cli.trial_files import Folder
 
@@ -64,6 +66,29 @@ def test_a_program_reads_documents(tmp_path: Path) -> None:
     first = documents[0]
     assert set(first["pod"]) == {"namespace", "name", "uid"}
     assert first["held"]["cpu"] > 0
+
+
+TRAIN = JobRef("fairway.dev", "lab", "train")
+LINES = {
+    "a choice": (
+        Attempt(PodRef("lab", "a", "1"), "s", 2, "scheduled", "n1", num_feasible=3),
+        "attempt    lab/a → n1 (attempt 2, 3 nodes fitted)",
+    ),
+    "somebody else's choice": (
+        Attempt(PodRef("lab", "a", "1"), "s", 1, "scheduled", "n1"),
+        "attempt    lab/a → n1 (attempt 1)",
+    ),
+    "a job": (JobAttempt(TRAIN, "s", 1, "scheduled", 4, 4), "job        lab/train: 4 of 4 pods placed (attempt 1)"),
+    "a job that waits": (
+        JobAttempt(TRAIN, "s", 2, "unschedulable", 4, 3, message="3 of 4 members fit"),
+        "job        lab/train unschedulable, attempt 2: 3 of 4 members fit",
+    ),
+}
+
+
+@pytest.mark.parametrize(("what", "words"), LINES.values(), ids=LINES)
+def test_a_line_says_what_is_known(what: Told, words: str) -> None:
+    assert line_of(7, Event(61.5, what), "table") == f"00:01:01.500  {words}"
 
 
 MISTAKES = {

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from fairway.record import Run, RunWriter
 from fairway.record.vocabulary import PodEnd
 from fairway.stream.saving import StreamSaver
 from fairway.stream.stream_recorder import StreamRecorder
+from fairway.stream.told import MEMBER, PASSED_OVER, Attempt, Event, JobAttempt, JobRef, PodRef, PodSeen
 from fairway.stream.watching import Gap
 from fairway.testing import node, pod
 from tests.record.runs import profile, writer
@@ -125,3 +127,43 @@ def test_after_a_gap_it_goes_on_from_how_things_stand(tmp_path: Path) -> None:
     ]
     (gap,) = rows(path, "events")
     assert (gap["reason"], gap["message"]) == ("Gap", "7 events, 1 to 7: other leader")
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_job_that_failed_has_one_row_whatever_is_missing_of_it(tmp_path: Path, is_told: bool, others: int) -> None:
+    """Its members come first, then what became of it: either may be lost in a gap, or left out by a filter."""
+    refs = [PodRef("lab", f"train-{number}", f"uid-{number}") for number in range(3)]
+    members = [
+        Attempt(ref, SCHEDULER, 1, "unschedulable", message="two of three fit", job_part=PASSED_OVER)
+        for ref in refs[:2]
+    ]
+    members.append(Attempt(refs[2], SCHEDULER, 1, "unschedulable", message="two of three fit", job_part=MEMBER))
+    job = JobAttempt(
+        JobRef("fairway.dev", "lab", "train"),
+        SCHEDULER,
+        1,
+        "unschedulable",
+        3,
+        2,
+        refs[2],
+        1,
+        message="two of three fit",
+    )
+    told = [*members[others:], *([job] if is_told else [])]
+    with RunWriter(tmp_path / "run", scenario={}, seed=0) as kept:
+        saver = StreamSaver(kept)
+        saver.begin("s", None)
+        for ref in refs:
+            saver.take(Event(0.0, PodSeen(ref, "Created", SCHEDULER)))
+        for what in told:
+            saver.take(Event(1.0, what))
+        if others:
+            saver.take(Event(2.0, PodSeen(refs[0], "Deleted")))  # something else
+        saver.finish()
+        kept.close(3.0)
+    decisions = rows(tmp_path / "run", "decisions")
+    assert [(row["pod"], row["outcome"], row["message"]) for row in decisions] == [
+        ("lab/train-2", "unschedulable", "two of three fit")
+    ]
+    assert len(rows(tmp_path / "run", "job_decisions")) == int(is_told and not others)
