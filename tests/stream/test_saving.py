@@ -13,7 +13,7 @@ from fairway.record import Run, RunWriter
 from fairway.record.vocabulary import PodEnd
 from fairway.stream.saving import StreamSaver
 from fairway.stream.stream_recorder import StreamRecorder
-from fairway.stream.told import MEMBER, PASSED_OVER, Attempt, Event, JobAttempt, JobRef, PodRef, PodSeen
+from fairway.stream.told import MEMBER, PASSED_OVER, Attempt, Event, JobAttempt, JobRef, PodRef, PodSeen, Told
 from fairway.stream.watching import Gap
 from fairway.testing import node, pod
 from tests.record.runs import profile, writer
@@ -150,7 +150,7 @@ def test_a_job_that_failed_has_one_row_whatever_is_missing_of_it(tmp_path: Path,
         1,
         message="two of three fit",
     )
-    told = [*members[others:], *([job] if is_told else [])]
+    told: list[Told] = [*members[others:], *([job] if is_told else [])]
     with RunWriter(tmp_path / "run", scenario={}, seed=0) as kept:
         saver = StreamSaver(kept)
         saver.begin("s", None)
