@@ -61,6 +61,7 @@ SHOWN: Final = (
     "data_remote_gib",
     "data_remote_hours",
     "data_extra_hours",
+    "pooled_seconds",
     "imbalance_{}_std",
     "nodes_used_mean",
     "nodes_used_peak",
