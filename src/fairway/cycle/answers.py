@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fairway.cluster import WITH_ROWS, Aspect, Cluster, Nodes, PodClass
 from fairway.cycle.answer_parts import NamedNodes, Part, judge_pre_filters
 from fairway.model.group import GroupKey
-from fairway.plugin import MAX_SCORE, Locality, Refusal, Restriction, Skip, overrides
+from fairway.plugin import MAX_SCORE, PASSES, Locality, Refusal, Restriction, Skip, overrides
 
 if TYPE_CHECKING:
     from fairway.cycle.decision import Preemption
@@ -245,7 +245,9 @@ class Answers:
         nodes = Nodes(self.cluster, rows)
         mask = self._static_mask[rows] if isinstance(rows, slice) else self._static_mask.take(rows)
         for part in self._dynamic_filters:
-            mask = mask & part.plugin.filter(self.pod_class, nodes, part.state)
+            passing = part.plugin.filter(self.pod_class, nodes, part.state)
+            if passing is not PASSES:  # by far the most frequent answer of who refuses hardly ever
+                mask = mask & passing
         base = self._sum_scores(self._dynamic_scores, nodes, rows)
         if self._has_static_base or base is None:
             static = nodes.of(self._static_base)

@@ -24,6 +24,7 @@ from fairway.plugin.contract import Plugin, overrides
 from fairway.plugin.per_node import per_node
 from fairway.plugin.verdicts import (
     MAX_SCORE,
+    PASSES,
     SKIP,
     Attempt,
     Candidate,
@@ -47,6 +48,7 @@ from fairway.plugin.verdicts import (
 
 __all__ = [
     "MAX_SCORE",
+    "PASSES",
     "SKIP",
     "TIME_PASSED",
     "Action",

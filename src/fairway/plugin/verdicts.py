@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_SCORE",
+    "PASSES",
     "SKIP",
     "Attempt",
     "Candidate",
@@ -46,6 +47,9 @@ __all__ = [
 
 MAX_SCORE: Final = 100
 """Scores, after normalisation, lie between 0 and this."""
+PASSES: Final = np.ones(1, bool)  # (1,)
+"""What a filter may answer about one row that passes: the very array spares those who ask a look at it."""
+PASSES.setflags(write=False)
 
 
 class Code(enum.Enum):

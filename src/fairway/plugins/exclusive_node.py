@@ -36,6 +36,7 @@ from fairway.model.tenant import (
     user_of,
 )
 from fairway.plugin import (
+    PASSES,
     SKIP,
     Action,
     Aspect,
@@ -68,7 +69,6 @@ NUM_NAMED = 4
 MANY_ROWS = 256
 YES_TO_ALL = np.ones(MANY_ROWS, bool)  # (256,): answers about a few rows where nobody is exclusive, of which most are
 YES_TO_ALL.setflags(write=False)
-YES = YES_TO_ALL[:1]  # about one
 
 
 class ExclusiveNodeArgs(PluginArgs, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ class ExclusiveNode(Plugin):
             rows = nodes.rows
             if isinstance(rows, slice) or len(rows) > MANY_ROWS:
                 return np.ones(len(nodes), bool)
-            return YES if len(rows) == 1 else YES_TO_ALL[: len(rows)]
+            return PASSES if len(rows) == 1 else YES_TO_ALL[: len(rows)]
         counts = tenants.count_foreign(state.tenant, nodes.rows)
         if state.is_alone:
             counts = counts + tenants.count_members(state.tenant.job, nodes.rows)
