@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairway.words import go_duration, safe_cell, visible
+from fairway.words import go_duration, safe_cell, time_text, visible
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,8 @@ def test_other_cells_stay_as_they_are(text: str) -> None:
 )
 def test_durations_as_go_prints_them(seconds: float, text: str) -> None:
     assert go_duration(seconds) == text
+
+
+def test_a_moment_of_a_real_cluster_is_a_time_of_day() -> None:
+    assert time_text(1_795_003_155.02) == "2026-11-18 11:59:15Z"
+    assert time_text(999_999_999) == "11574d 01:46:39"

@@ -8,6 +8,7 @@ taken for a formula. The lowest room: everybody may use it, and it uses nothing.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import Final
 
@@ -39,6 +40,7 @@ LAYOUT: Final = re.compile("[\t\n]")
 LONGEST_EXCERPT: Final = 1000
 """Somebody else's file may have a word of many megabytes where a message quotes it."""
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
+DATES: Final = (1e9, 1e10)  # seconds since 1970: from 2001 to 2286
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """What a cell of a spreadsheet begins with that is calculated."""
 
@@ -125,7 +127,12 @@ def clock_text(seconds: float) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """A moment as a clock shows it, with a fraction only if it has one; `--at` takes it back."""
+    """A moment as a clock shows it, with a fraction only if it has one; `--at` takes it back.
+
+    One that lies decades after the clock's beginning is of a clock that began in 1970: it is shown as a time of day.
+    """
+    if DATES[0] <= seconds < DATES[1]:
+        return dt.datetime.fromtimestamp(int(seconds), dt.UTC).strftime("%Y-%m-%d %H:%M:%SZ")
     thousandths = round(seconds * 1000)
     whole, fraction = divmod(thousandths, 1000)
     days, rest = divmod(whole, DAY)

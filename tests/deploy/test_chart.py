@@ -91,8 +91,9 @@ def test_users_configuration_is_kept_and_has_its_own_lease() -> None:
         {"tlsSecretName": "cert"},
         {"extraArgs": ["--kube-api-qps=100", "--kube-api-burst=200"]},
         {"shadow": True},
+        {"batch.enabled": True},
     ],
-    ids=["default", "verbose", "certificate", "more flags", "shadow"],
+    ids=["default", "verbose", "certificate", "more flags", "shadow", "queues"],
 )
 def test_arguments_are_ones_that_fairway_takes(values: dict[str, Any]) -> None:
     command, *arguments = container(render(values))["args"]
@@ -101,6 +102,7 @@ def test_arguments_are_ones_that_fairway_takes(values: dict[str, Any]) -> None:
         parsed = run.make_context("run", list(arguments), parent=context).params
     assert parsed["config"] == "/etc/fairway/config.yaml"
     assert parsed["secure_port"] == 10259
+    assert parsed["batch"] is (None if values.get("batch.enabled") else False)
 
 
 def test_process_may_do_nothing_but_its_work() -> None:
@@ -220,7 +222,7 @@ def test_batch_gives_the_kinds_and_the_rights_that_they_take_and_no_other() -> N
     assert cluster_rights({"batch.enabled": True}) - cluster_rights({}) == {
         *read,
         *written,
-        *(("fairway.dev", "jobrecords", verb) for verb in ("create", "delete", "patch")),
+        *(("fairway.dev", "jobrecords", verb) for verb in ("create", "patch")),
         ("", "pods", "patch"),
         ("", "pods/eviction", "create"),
         ("", "nodes", "patch"),

@@ -17,8 +17,10 @@ from typing import Any, Final
 
 import pytest
 
+from deploy.crds import definitions
 from tests.deploy.chart import MANIFESTS, load, render
 from tests.kube.api import Json
+from tests.kube.batch import later, let_go, ours, until
 from tests.kube.control_plane import ControlPlane
 from tests.kube.datasets import GROUPS, Datasets
 from tests.kube.fault_proxy import FaultProxy
@@ -45,6 +47,9 @@ def refuse_to_write(event, arguments):
 sys.addaudithook(refuse_to_write)
 """
 """Lets a Python process find itself on a file system that it can not write to, as in the chart's containers."""
+
+OURS: Final = "fairway.dev"
+KINDS_OF_OURS: Final = ("accounts", "jobrecords", "maintenancewindows", "queues", "reservations")
 
 Right = tuple[str, str, str]  # group, resource, verb
 
@@ -167,6 +172,7 @@ def install(control_plane: ControlPlane, namespace: str, tmp_path: Path, values:
         path = os.pathsep.join((str(SOURCES), str(read_only)))
         environment = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "KUBECONFIG": "", "HOME": "/nonexistent"}
         flags += ["--shadow"] if values.get("shadow") else []
+        flags += [] if values.get("batch.enabled") else ["--batch=false"]
         program = Program([*command, *flags], tmp_path / "fairway.log", environment)
         user = f"system:serviceaccount:{namespace}:fairway"
         made = Installed(control_plane, namespace, objects, user, token, proxy, program, port)
@@ -199,6 +205,17 @@ def pod(name: str, namespace: str, cpu: str = "100m", claim: str = "", **spec: A
         "kind": "Pod",
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"schedulerName": "fairway", "containers": [container], "volumes": volumes, **spec},
+    }
+
+
+def batch_job(name: str, namespace: str) -> Json:
+    """A Job whose controller is somebody else."""
+    spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"template": {"spec": spec}},
     }
 
 
@@ -346,6 +363,63 @@ def test_datasets_need_only_to_be_read(
     }
     assert not set(of_data) - installed.granted()
     assert {right: codes for right, codes in asked.items() if codes & {401, 403}} == {}
+
+
+def queued_pod(name: str, namespace: str, **spec: Any) -> Json:
+    made = pod(name, namespace, "1", **spec)
+    made["metadata"]["annotations"] = {"fairway.dev/queue": "batch", "fairway.dev/time-limit": "6s"}
+    return made
+
+
+@pytest.mark.slow
+def test_queues_need_their_rights_and_no_other(full_plane: ControlPlane, own_namespace: str, tmp_path: Path) -> None:
+    """A job and a Job that run out of time, a window that drains, a reservation, an account."""
+    api, namespace = full_plane.api(), own_namespace
+    full_plane.start_kubelet()
+    with (
+        defined(api, *definitions()),
+        install(full_plane, namespace, tmp_path, {"batch.enabled": True}) as installed,
+    ):
+        installed.program.wait_until(lambda: "queues of jobs are on" in installed.program.output(), "queues are on")
+        for each in (node("a", rack="r0"), node("b", rack="r1")):
+            api.create(each)
+        api.create(ours("Account", "all", namespaces=["*"]))
+        api.create(ours("Queue", "batch", limits={"killGrace": "1s", "warnBefore": "5s"}))
+        owner = api.create(batch_job("made", namespace))
+        reference = {"apiVersion": "batch/v1", "kind": "Job", "name": "made", "uid": owner["metadata"]["uid"]}
+        of_job = queued_pod("made-1", namespace, nodeSelector={"rack": "r0"})
+        of_job["metadata"]["ownerReferences"] = [reference | {"controller": True}]
+        api.create(pod("guest", namespace, nodeSelector={"rack": "r1"}))
+        for each in (queued_pod("lone", namespace, nodeSelector={"rack": "r0"}), of_job):
+            api.create(each)
+        who = {"users": ["ada"]}
+        api.create(ours("Reservation", "course", start=later(7200), duration="1h", nodes={"count": 1}, **{"for": who}))
+        until(api, "lone", namespace, "Running")
+        closes = {"selector": {"rack": "r1"}}
+        api.create(
+            ours("MaintenanceWindow", "w", start=later(8), duration="1h", mode="drain", drainLead="1m", nodes=closes)
+        )
+        until(api, "lone", namespace, "Finished", "TimedOut")
+        wanted = {
+            *((OURS, kind, verb) for kind in KINDS_OF_OURS for verb in ("list", "watch")),
+            *((OURS, f"{kind}/status", "update") for kind in KINDS_OF_OURS),
+            *((OURS, "jobrecords", verb) for verb in ("create", "patch")),
+            ("", "pods", "patch"),
+            ("", "pods/eviction", "create"),
+            ("", "nodes", "patch"),
+            ("batch", "jobs", "patch"),
+        }
+        wait_until(lambda: wanted <= set(installed.asked()), "everything was done once", 120)
+        asked = installed.asked()
+        assert {right: codes for right, codes in asked.items() if codes & {401, 403}} == {}
+        assert set(asked) <= installed.granted()
+        # An object is read by itself when a write to it is refused, as by an operator who changed it meanwhile.
+        assert {right for right in installed.granted() if right[0] == OURS} - set(asked) <= {
+            (OURS, kind, "get") for kind in KINDS_OF_OURS
+        }
+        installed.program.stop()
+        for each in api.items("JobRecord"):
+            let_go(api, each)
 
 
 @pytest.mark.slow

@@ -54,9 +54,6 @@ class Accounting:
         self.open_jobs = OpenJobs()
         self._shares = FairShares(self.accounts.tree, self.open_jobs, settings.half_life, settings.interval)
         self._books = Books(desk.world.books, self.open_jobs, settings.half_life, desk.epoch)
-        self._is_weighed = any(
-            queue.weights.fair_share and not queue.is_interactive for queue in settings.queues.values()
-        )
         self._factors: Mapping[Payer, float] = {}
         self.books: dict[str, AccountBook] = {}  # as they were last written
         self._unsettled: dict[str, None] = {}  # accounts in which something has ended
@@ -79,6 +76,12 @@ class Accounting:
         for name in (ROOT, *self.accounts.tree.usable):
             if (found := self._desk.world.books.account(name)) is not None:
                 self._note(name, found[0])
+
+    @property
+    def _is_weighed(self) -> bool:
+        """Does anybody's place depend on what was used? Queues come and go."""
+        queues = self._desk.settings.queues.values()
+        return any(queue.weights.fair_share and not queue.is_interactive for queue in queues)
 
     # -- what the desk asks ------------------------------------------------------------------------------------------
 
