@@ -29,6 +29,7 @@ settings.register_profile("few", derandomize=True, database=None, deadline=None,
 settings.load_profile("fixed")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """What `--numprocesses auto` means."""
     return len(os.sched_getaffinity(0)) + 1

@@ -3,6 +3,8 @@
 In: a folder, and how fast the scheduler is. Out: the recorded run, in which `default/never-huge-0` waits to the end.
 """
 
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from fairway.scenario.scenario import decode_scenario
@@ -41,8 +43,17 @@ LATE = "{name: default-scheduler, decisionLatency: 500ms, bindLatency: 300ms, vi
 
 
 def busy_run(folder: Path, scheduler: str = QUICK, decisions: str = "all") -> str:
-    """Simulate; the file's name."""
+    """A copy of that run; the file's name."""
     path = folder / "busy.duckdb"
-    text = SCENARIO.format(scheduler=scheduler, decisions=decisions)
-    simulate(decode_scenario(text.encode(), "busy.yaml"), record=path)
+    path.write_bytes(_simulated(scheduler, decisions))
     return str(path)
+
+
+@cache
+def _simulated(scheduler: str, decisions: str) -> bytes:
+    """Once for all tests of this process."""
+    text = SCENARIO.format(scheduler=scheduler, decisions=decisions)
+    with tempfile.TemporaryDirectory(prefix="fairway-busy-") as folder:
+        path = Path(folder) / "busy.duckdb"
+        simulate(decode_scenario(text.encode(), "busy.yaml"), record=path)
+        return path.read_bytes()
