@@ -4,13 +4,16 @@ In: the root of what a process keeps, such as a scheduler. Out: `sizes(root)`, b
 containers have in all, wherever objects of the class are found; arrays count with their bytes, and `array_bytes(root)`
 counts these alone. What pods and nodes are made of is not looked into. A test takes sizes, lets things come and go, and
 takes them again. `BoundedCaches` empties what may fill up to a limit, for tests that count everything allocated.
+`num_calls(action)` counts functions called, which tells how work grows on a machine of any speed.
 """
 
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections import Counter, deque
+from collections.abc import Callable
 from functools import _lru_cache_wrapper
 from typing import Any
 
@@ -32,6 +35,23 @@ def sizes(root: object) -> Counter[str]:
 def array_bytes(root: object) -> int:
     """What all arrays take."""
     return _walk(root)[1]
+
+
+def num_calls(action: Callable[[], object]) -> int:
+    """How many functions of Python an action calls."""
+    number = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal number
+        number += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        action()
+    finally:
+        sys.setprofile(before)
+    return number
 
 
 class BoundedCaches:

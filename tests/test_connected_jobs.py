@@ -13,7 +13,7 @@ from fairway.gangs.connections import MOST_STEPS
 from fairway.model import Pod
 from fairway.scheduler import Scheduler
 from fairway.testing import node, pod
-from tests.containers import sizes
+from tests.containers import num_calls, sizes
 from tests.test_group_scheduling import configuration
 from tests.test_job_scheduling import attempt, scheduler, words
 from tests.test_scheduler import SmallWorld, world_of
@@ -248,6 +248,22 @@ def test_long_chains_cost_what_they_say(mode: str, is_forward: bool) -> None:
     noted = sizes(made)["Connections._named"]
     assert 200 <= noted <= 200 * (MOST_STEPS + 2)
     assert words(made, "j100-0").startswith(("Dependency:", "Misconfigured:"))
+
+
+@pytest.mark.parametrize("mode", ["after-ok", "after-started", "together"])
+def test_a_job_of_many_members_that_many_speak_of_costs_what_they_say(mode: str) -> None:
+    """Anybody may make one: what a member of it costs does not grow with the jobs that wait for it."""
+
+    def calls_of_members(num_jobs: int) -> int:
+        made = scheduler(node("n", cpu=99))
+        for number in range(num_jobs):
+            for each in job(f"j{number}", 1, to="hub", mode=mode):
+                made.observe(Event(Verb.ADDED, each))
+        first, *others = job("hub", 50)[:40]
+        made.observe(Event(Verb.ADDED, first))
+        return num_calls(lambda: [made.observe(Event(Verb.ADDED, each)) for each in others])
+
+    assert calls_of_members(120) < 1.2 * calls_of_members(30)
 
 
 def test_a_cycle_of_many_jobs_is_written_out() -> None:

@@ -56,6 +56,7 @@ class Groups:
         self.reading: GroupReading | None = None  # None: nobody follows
         self._names: frozenset[str] = frozenset()  # of annotations by which pods belong together
         self._groups: dict[GroupKey, GroupBook] = {}
+        self._by_name: dict[str, tuple[GroupBook, ...]] = {}  # the same by namespace/name
         self.by_uid: dict[str, GroupBook] = {}  # of members
         self.are_used = False  # has any pod ever named one?
         self._objects: dict[GroupKey, AnyPodGroup] = {}
@@ -84,11 +85,9 @@ class Groups:
         """The group of that key, if it has a member."""
         return self._groups.get(key)
 
-    def named(self, job: str) -> list[GroupBook]:
-        """The groups of that name, `namespace/name`, in whichever spelling."""
-        namespace, _, name = job.partition("/")
-        keys = (GroupKey(spelling, namespace, name) for spelling in Spelling)
-        return [group for key in keys if (group := self._groups.get(key)) is not None]
+    def named(self, job: str) -> Sequence[GroupBook]:
+        """The groups of that name, `namespace/name`, in whichever spelling, in the order of those."""
+        return self._by_name.get(job, ())
 
     def named_by(self, pod: Pod) -> GroupBook | None:
         """The group that a pod belongs to, or did before it went, if it has a member."""
@@ -188,17 +187,28 @@ class Groups:
                 group.drop(uid)
                 if not group.pods:
                     del self._groups[group.key]
+                    self._name(group.key)
             return group
         if found is not None:
             group = self._groups.get(found.key)
             if group is None:
                 group = self._groups[found.key] = GroupBook(found.key)
+                self._name(found.key)
             group.ignored = tuple(dict.fromkeys((*group.ignored, *found.ignored)))
             self.by_uid[uid] = group
         assert group is not None
         assert self.reading is not None
         group.add(pod, sayings(pod, group.key.spelling, self.reading))
         return group
+
+    def _name(self, key: GroupKey) -> None:
+        """A group came or went: who has its name now?"""
+        keys = (GroupKey(spelling, key.namespace, key.name) for spelling in Spelling)
+        namesakes = tuple(group for each in keys if (group := self._groups.get(each)) is not None)
+        if namesakes:
+            self._by_name[str(key)] = namesakes
+        else:
+            del self._by_name[str(key)]
 
     def membership(self, pod: Pod) -> Membership | None:
         """Which group a pod belongs to, seen or not."""

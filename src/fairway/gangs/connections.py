@@ -12,12 +12,12 @@ import itertools
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from fairway.cluster import Cluster
 from fairway.cluster.groups import GroupBook
 from fairway.model import Pod
-from fairway.model.group import After, GroupKey, GroupSpec, Spelling
+from fairway.model.group import After, GroupKey, GroupSpec, Misconfigured, Spelling
 from fairway.queue.group_entries import GroupEntries
 from fairway.queue.queued_group import QueuedGroup
 
@@ -41,6 +41,14 @@ class _History:
     has_started: bool = False
 
 
+class _State(NamedTuple):
+    """What a job is to those who speak of it, but for how many of its members are ready."""
+
+    specs: list[GroupSpec | Misconfigured | None]  # one for each spelling in which there is such a job
+    has_enough: list[bool]  # of members with a node, for each of them
+    history: tuple[bool, bool] | None  # has it started, and ended well?
+
+
 class Connections:
     """What jobs are to each other."""
 
@@ -49,7 +57,8 @@ class Connections:
         self.entries: GroupEntries | None = None  # of the queue, once there is one
         self._histories: OrderedDict[str, _History] = OrderedDict()  # by job
         self._ended: set[str] = set()  # uids of pods that have ended and are still there
-        self._named: dict[str, dict[GroupKey, None]] = {}  # by job: who speaks of it
+        self._named: dict[str, dict[GroupKey, bool]] = {}  # by job: who speaks of it, and whether its numbers matter
+        self._states: dict[str, _State] = {}  # by job that somebody speaks of: what they were told last
         self._speaks: dict[GroupKey, set[str]] = {}  # the same the other way round: of whom
 
     # -- what happens ------------------------------------------------------------------------------------------------
@@ -84,10 +93,11 @@ class Connections:
             del speakers[key]
             if not speakers:
                 del self._named[job]
+                self._states.pop(job, None)
 
-    def _note(self, key: GroupKey, job: str) -> None:
-        """A job speaks of another."""
-        self._named.setdefault(job, {})[key] = None
+    def _note(self, key: GroupKey, job: str, counts: bool = False) -> None:
+        """A job speaks of another; `counts`: it also matters to it how many members of that are ready."""
+        self._named.setdefault(job, {})[key] = counts
         self._speaks.setdefault(key, set()).add(job)
 
     def has_good_ends(self, job: str) -> bool:
@@ -104,8 +114,30 @@ class Connections:
         return history
 
     def dependents(self, key: GroupKey) -> list[GroupKey]:
-        """Whom a change of this job may concern."""
-        return list(self._named.get(str(key), ())) if self._named else []
+        """Whom a change of this job may concern: all who speak of it, if it is another to them than it was.
+
+        Whoever may create pods can let thousands of jobs speak of one that has thousands of members.
+        """
+        job = str(key)
+        speakers = self._named.get(job)
+        if not speakers:
+            return []
+        state = self._state(job)
+        if self._states.get(job) == state:
+            return [other for other, counts in speakers.items() if counts]
+        self._states[job] = state
+        return list(speakers)
+
+    def _state(self, job: str) -> _State:
+        """What others look at."""
+        history = self._histories.get(job)
+        books = self._groups.named(job)
+        specs = [self._groups.spec_of(book) for book in books]
+        return _State(
+            specs,
+            [isinstance(spec, GroupSpec) and book.num_scheduled >= spec.min_count for book, spec in zip(books, specs)],
+            None if history is None else (history.has_started, history.num_good >= history.num_needed),
+        )
 
     # -- what follows ------------------------------------------------------------------------------------------------
 
@@ -233,7 +265,7 @@ class Connections:
             return ""
         closure = self._closure(book)
         for job in closure:
-            self._note(book.key, job)
+            self._note(book.key, job, counts=len(closure) <= MOST_JOBS)
         if len(closure) > MOST_JOBS:
             return f"Misconfigured: job {own}: more than {MOST_JOBS} jobs would start together"
         number = sum(len(other) for other in closure.values() if other is not None)
