@@ -14,7 +14,7 @@ from fairway.cycle import Outcome
 from fairway.model import decode_object
 from fairway.model.selector import CANONICAL
 from fairway.testing import node, pod
-from tests.containers import array_bytes, sizes
+from tests.containers import array_bytes, num_calls, sizes
 from tests.test_scheduler import scheduler
 from tests.worst_pods import WORST
 
@@ -75,6 +75,22 @@ def test_terms_that_nobody_meets_are_not_compiled(kind: str) -> None:
     made.observe(Event(Verb.ADDED, pod("next", labels={"app": "web"})))
     assert [decision.outcome for decision in made.run_until_idle()] == [Outcome.SCHEDULED]
     assert CANONICAL.weight - before < 200
+
+
+@pytest.mark.parametrize("kind", ["affinity_terms", "spread_constraints"])
+def test_what_no_node_can_meet_is_not_compiled_to_the_end(kind: str) -> None:
+    """Thousands of terms that want labels that no node has, and wishes of a pod that fits nowhere."""
+    made = scheduler(*(node(f"n{number}") for number in range(10)))
+    data = WORST[kind]("a")
+    data["metadata"] |= {"name": "a", "uid": "a"}
+    made.observe(Event(Verb.ADDED, decode_object(json.dumps(data).encode())))
+    spec = data["spec"]
+    if kind == "affinity_terms":
+        required = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        num_parts, most = len(required["nodeSelectorTerms"]), 12
+    else:
+        num_parts, most = len(spec["topologySpreadConstraints"]), 8
+    assert num_calls(made.run_until_idle) < most * num_parts
 
 
 @pytest.mark.parametrize("kind", WORST)

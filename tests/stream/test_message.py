@@ -1,5 +1,7 @@
 """Lines of both forms of the sniffer's log, and what is no line of either."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,3 +70,12 @@ def test_what_is_written_is_read_again(message: Message) -> None:
     line = line_of(message)
     assert "\n" not in line
     assert read_line(line) == (message, "second")
+
+
+@pytest.mark.parametrize("unit", [" ", "\x1b[m", "\x1b[", "[", "0", "DEBUG:", "2024-04-23T00:00:00Z "])
+@pytest.mark.parametrize("start", ["", "[pod] ", "[pod] 2024-04-23T00:00:00Z ", "DEBUG: "])
+def test_a_line_that_begins_with_a_great_many_blanks_is_soon_refused(start: str, unit: str) -> None:
+    before = process_time()
+    with pytest.raises(BadLineError):
+        read_line(start + unit * 50_000 + "!")
+    assert process_time() - before < 1

@@ -15,18 +15,20 @@ from numpy.typing import NDArray
 
 from fairway.cluster.labels import LabelColumn
 from fairway.cluster.view import Rows
-from fairway.model import NodeSelector, PodSpec, Taint, Toleration
+from fairway.model import NodeSelector, NodeSelectorTerm, PodSpec, Taint, Toleration
 from fairway.model.selector import (
     NodeMatcher,
     NodeTermMatcher,
     Requirement,
-    compile_node_selector,
+    node_terms,
 )
 from fairway.model.toleration import find_untolerated_taint, tolerates
 
 if TYPE_CHECKING:
     from fairway.cluster.cluster import Cluster
 
+WITHOUT_KEY = ("NotIn", "DoesNotExist")
+"""The operators that nodes without the label meet."""
 NO_SCHEDULE = ("NoSchedule", "NoExecute")
 """The effects that keep a new pod off a node."""
 
@@ -47,7 +49,7 @@ def requirements_mask(cluster: Cluster, requirements: Iterable[Requirement], row
         is_any = True
         if requirement.key in labels:
             present.append(requirement)
-        elif requirement.operator not in ("NotIn", "DoesNotExist"):
+        elif requirement.operator not in WITHOUT_KEY:
             return np.zeros(_length(cluster, rows), bool)
     for requirement in present:
         verdicts = _verdicts(labels.column(requirement.key), requirement)
@@ -102,15 +104,26 @@ def term_mask(cluster: Cluster, term: NodeTermMatcher, rows: Rows) -> NDArray[np
 
 def matcher_mask(cluster: Cluster, matcher: NodeMatcher, rows: Rows) -> NDArray[np.bool_]:
     """Rows that any term of a compiled node selector matches."""
+    return _any_term_mask(cluster, matcher.terms, rows)
+
+
+def _any_term_mask(cluster: Cluster, terms: Iterable[NodeTermMatcher], rows: Rows) -> NDArray[np.bool_]:
     mask = np.zeros(_length(cluster, rows), bool)
-    for term in matcher.terms:
+    for term in terms:
         mask |= term_mask(cluster, term, rows)
     return mask
 
 
 def node_selector_mask(cluster: Cluster, selector: NodeSelector, rows: Rows) -> NDArray[np.bool_]:
-    """Rows that a node selector matches: any of its terms."""
-    return matcher_mask(cluster, compile_node_selector(selector), rows)
+    """Rows that a node selector matches: any of its terms. Those that want a key that no node has are not compiled:
+    they match nothing, whatever else is in them, or wrong with them.
+    """
+    labels = cluster.nodes.labels
+
+    def may_match(term: NodeSelectorTerm) -> bool:
+        return all(line.key in labels or line.operator in WITHOUT_KEY for line in term.match_expressions)
+
+    return _any_term_mask(cluster, node_terms(selector, may_match), rows)
 
 
 def required_node_affinity_mask(cluster: Cluster, spec: PodSpec, rows: Rows) -> NDArray[np.bool_]:

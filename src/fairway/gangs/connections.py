@@ -135,7 +135,10 @@ class Connections:
         specs = [self._groups.spec_of(book) for book in books]
         return _State(
             specs,
-            [isinstance(spec, GroupSpec) and book.num_scheduled >= spec.min_count for book, spec in zip(books, specs)],
+            [
+                isinstance(spec, GroupSpec) and book.num_scheduled >= spec.min_count
+                for book, spec in zip(books, specs, strict=True)
+            ],
             None if history is None else (history.has_started, history.num_good >= history.num_needed),
         )
 

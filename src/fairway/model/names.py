@@ -81,7 +81,7 @@ def are_label_keys(keys: Sequence[str]) -> bool:
 def are_label_values(values: Sequence[str]) -> bool:
     """Is there nothing wrong with any of them? All at once: a selector may have a hundred thousand."""
     plain = "".join(values)
-    if plain.isalnum() and plain.isascii() and len(max(values, key=len)) <= 63:
+    if plain.isascii() and plain.encode().isalnum() and max(map(len, values)) <= 63:
         return True
     text = "\0".join((*values, ""))
     return text.count("\0") == len(values) and LABEL_VALUES.fullmatch(text) is not None

@@ -9,7 +9,8 @@ their requirements into operations on columns; everybody else calls `matches`. T
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import eq
 
 import msgspec
 
@@ -30,6 +31,7 @@ __all__ = [
     "compile_node_term",
     "compile_selector",
     "integer_label",
+    "node_terms",
     "selector_from_labels",
 ]
 
@@ -168,12 +170,14 @@ def selector_from_labels(labels: Mapping[str, str]) -> Selector:
 
 def compile_node_selector(selector: NodeSelector) -> NodeMatcher:
     """Compile a node selector; terms without conditions match nothing and are left out."""
-    terms = (
-        TERMS((term, f"nodeSelectorTerms[{index}]"))
-        for index, term in enumerate(selector.node_selector_terms)
-        if term.match_expressions or term.match_fields
-    )
-    return NodeMatcher(tuple(terms))
+    return NodeMatcher(tuple(node_terms(selector, lambda _: True)))
+
+
+def node_terms(selector: NodeSelector, is_meant: Callable[[NodeSelectorTerm], bool]) -> Iterator[NodeTermMatcher]:
+    """Its terms compiled, but for those that are not meant and those without conditions."""
+    for index, term in enumerate(selector.node_selector_terms):
+        if (term.match_expressions or term.match_fields) and is_meant(term):
+            yield TERMS((term, f"nodeSelectorTerms[{index}]"))
 
 
 def compile_node_term(term: NodeSelectorTerm) -> NodeTermMatcher:
@@ -217,7 +221,10 @@ def _canonical(requirements: tuple[Requirement, ...]) -> Selector:
 
 
 def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
-    return Requirement(key, operator, tuple(sorted(dict.fromkeys(values))))  # in order, which is sorted sooner
+    ordered = sorted(values)
+    if any(map(eq, ordered, ordered[1:])):
+        ordered = list(dict.fromkeys(ordered))
+    return Requirement(key, operator, tuple(ordered))
 
 
 def _compile_term(key: tuple[NodeSelectorTerm, str]) -> NodeTermMatcher:

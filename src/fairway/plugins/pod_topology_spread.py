@@ -66,7 +66,7 @@ class ClassSpread:
 
     workloads: int  # the version of services and controllers it was made from
     hard: tuple[Constraint, ...] = ()
-    soft: tuple[Constraint, ...] = ()
+    soft: tuple[Constraint, ...] | None = None  # None: not read yet
     problem: Refusal | None = None  # the pod's constraints can not be read
     hard_spread: HardSpread | None = None
     soft_spread: SoftSpread | None = None
@@ -120,10 +120,14 @@ class PodTopologySpread(Plugin):
 
     def pre_filter(self, pod: PodClass, nodes: Nodes) -> HardSpread | Refusal | Skip:
         kept = self._kept(pod)
-        if not kept.hard:
-            return SKIP if kept.problem is None else kept.problem
-        kept.hard_spread = hard_spread(self.cluster, self._topologies, pod, kept.hard, kept.hard_spread, self.borne)
-        return kept.hard_spread
+        if kept.hard:
+            kept.hard_spread = hard_spread(self.cluster, self._topologies, pod, kept.hard, kept.hard_spread, self.borne)
+            if kept.hard_spread.is_nowhere:  # so nobody asks for its wishes, of which there may be thousands
+                return kept.hard_spread
+        self._read_soft(kept, pod)
+        if kept.problem is not None:
+            return kept.problem
+        return SKIP if kept.hard_spread is None else kept.hard_spread
 
     def filter(self, pod: PodClass, nodes: Nodes, state: HardSpread) -> NDArray[np.bool_]:
         return state.of_rows(nodes.rows)
@@ -158,6 +162,7 @@ class PodTopologySpread(Plugin):
 
     def pre_score(self, pod: PodClass, nodes: Nodes) -> Crowd | Skip:
         kept = self._kept(pod)
+        self._read_soft(kept, pod)
         if not kept.soft:
             return SKIP
         # A node without a zone can still be compared by its host name, but only under the system's defaults.
@@ -192,16 +197,23 @@ class PodTopologySpread(Plugin):
         kept = ClassSpread(self.cluster.versions.of(Aspect.WORKLOADS))
         own = pod.spec.topology_spread_constraints
         shared = self._own_conditions(own, pod.labels) if own else None
+        if shared is not None:
+            kept.hard = shared.constraints
+            return kept
         try:
-            if shared is not None:
-                kept.hard = shared.constraints
-            else:
-                kept.hard = constraints_of(pod.pod, "DoNotSchedule", self._defaults, self.cluster.workloads)
-            kept.soft = constraints_of(pod.pod, "ScheduleAnyway", self._defaults, self.cluster.workloads)
+            kept.hard = constraints_of(pod.pod, "DoNotSchedule", self._defaults, self.cluster.workloads)
         except ValueError as error:
-            kept.hard = ()
-            kept.problem = Refusal((f"get constraints from pod: {error}",), Code.ERROR)
+            _note_problem(kept, error)
+        self._read_soft(kept, pod)
         return kept
+
+    def _read_soft(self, kept: ClassSpread, pod: PodClass) -> None:
+        """The wishes, if they were not read yet."""
+        if kept.soft is None:
+            try:
+                kept.soft = constraints_of(pod.pod, "ScheduleAnyway", self._defaults, self.cluster.workloads)
+            except ValueError as error:
+                _note_problem(kept, error)
 
     def unprepared(self, point: str, missing: str) -> Plugin:
         """Without its preparation it fails, as in kube-scheduler."""
@@ -256,6 +268,11 @@ class PodTopologySpread(Plugin):
         return _has_all(new, keys) and (
             any(before.get(key) != after.get(key) for key in keys) or old.spec.taints != new.spec.taints
         )
+
+
+def _note_problem(kept: ClassSpread, error: ValueError) -> None:
+    kept.hard = kept.soft = ()
+    kept.problem = Refusal((f"get constraints from pod: {error}",), Code.ERROR)
 
 
 class Conditions:

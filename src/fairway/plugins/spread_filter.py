@@ -98,8 +98,11 @@ class HardSpread:
             if counter is not None:
                 mask.watch(counter)
             self.masks.append(mask)
-            if topology.is_nowhere:
-                break  # no row passes this one, so nobody asks the constraints after it
+
+    @property
+    def is_nowhere(self) -> bool:
+        """Is there a constraint that no row can meet, as none has its label?"""
+        return self.ground.topologies[-1].is_nowhere
 
     def refresh(self) -> None:
         """Take in what has been placed and removed since the last time."""
@@ -152,7 +155,12 @@ def hard_spread(
     """The state to filter with, up to date: the one from before if no node changed in a way that matters."""
     version = cluster.node_journal.end
     if before is None or before.version != version:
-        divided = [topologies.of(each.key, version) for each in constraints]
+        divided: list[Topology] = []
+        for each in constraints:
+            divided.append(topologies.of(each.key, version))
+            if divided[-1].is_nowhere:
+                break  # no row passes this one, so nobody asks the constraints after it
+        constraints = constraints[: len(divided)]
         ground = Ground(cluster, pod.spec, constraints, divided, True, borne)
         if before is None or not before.ground.is_like(ground):
             before = HardSpread(pod, constraints, ground, cluster.counters)

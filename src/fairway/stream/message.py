@@ -22,11 +22,11 @@ LOG_FORMS: Final = (
     '`  DEBUG:  {"pod", "endpoint", "node", "event", "timestamp"}` or bare JSON '
     '`{"object", "name", "endpoint", "reason", "message", "node", "event", "extra", "timestamp"}`'
 )
-BLANK: Final = r"(?:\s|\x1b\[[0-9;]*m)*"  # colours are no more than that
-PREFIX: Final = re.compile(
-    r"\s*(?:\[[^\[\]]{1,300}\]\s+)?"  # kubectl logs --prefix
+BLANK: Final = r"(?:\s|\x1b\[[0-9;]*+m)*+"  # colours are no more than that
+PREFIX: Final = re.compile(  # blanks that were taken are never given back: a line may have a million of them
+    r"\s*+(?:\[[^\[\]]{1,300}\]\s++)?"  # kubectl logs --prefix
     # kubectl logs --timestamps, or a runtime's own file
-    r"(?:\d{4}-\d\d-\d\dT[0-9:.]{8,18}(?:Z|[+-]\d\d:\d\d)\s+(?:(?:stdout|stderr) [FP] )?)?"
+    r"(?:\d{4}-\d\d-\d\dT[0-9:.]{8,18}(?:Z|[+-]\d\d:\d\d)\s++(?:(?:stdout|stderr) [FP] )?)?"
     rf"{BLANK}(?:(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE):)?{BLANK}(?=\{{)",
     re.IGNORECASE,
 )
