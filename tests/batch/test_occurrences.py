@@ -49,6 +49,9 @@ def test_moments(text: str, epoch: float, seconds: float) -> None:
         ("2h", False, "no time such as"),
         ("tomorrow", True, "or 2h, from the beginning"),
         ("", True, "no time such as"),
+        ("0001-01-01T00:00:00+23:59", False, "not between the years 1970 and 3000"),
+        ("9999-12-31T23:59:59Z", True, "not between the years 1970 and 3000"),
+        ("99999999w", True, "not between the years 1970 and 3000"),
     ],
 )
 def test_what_is_no_moment(text: str, may_be_span: bool, says: str) -> None:

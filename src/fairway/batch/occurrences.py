@@ -23,6 +23,11 @@ __all__ = ["NUM_PLANNED", "Occurrence", "occurrences", "parse_moment"]
 NUM_PLANNED: Final = 2
 """So many occurrences that have not begun are planned with."""
 FIRST_LOOK_BACK: Final = 60.0
+END_OF_TIME: Final = dt.datetime(3000, 1, 1, tzinfo=dt.UTC).timestamp()
+
+
+class OutOfReasonError(ValueError):
+    """A moment that is none of anybody's plans."""
 
 
 class Occurrence(NamedTuple):
@@ -39,7 +44,9 @@ def parse_moment(text: str, epoch: float, *, may_be_span: bool = False) -> float
     """
     if may_be_span:
         try:
-            return parse_seconds(text)
+            return _within_reason(parse_seconds(text), text, epoch)
+        except OutOfReasonError:
+            raise
         except ValueError:
             pass
     example = "2026-12-01T06:00:00Z" + (" or 2h, from the beginning" if may_be_span else "")
@@ -49,7 +56,14 @@ def parse_moment(text: str, epoch: float, *, may_be_span: bool = False) -> float
         raise ValueError(f"{text!r} is no time such as {example}") from None
     if time.tzinfo is None:
         raise ValueError(f"{text!r} does not say in which time zone; write {text}Z or {text}+01:00")
-    return time.timestamp() - epoch
+    return _within_reason(time.timestamp() - epoch, text, epoch)
+
+
+def _within_reason(moment: float, text: str, epoch: float) -> float:
+    """What calendars and files can hold."""
+    if not 0 <= epoch + moment < END_OF_TIME:
+        raise OutOfReasonError(f"{text!r} is not between the years 1970 and 3000")
+    return moment
 
 
 def occurrences(
