@@ -1,5 +1,6 @@
 """What keeps a job from running for good, or until another one has got on: who is told what, and what ends it."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from fairway.plan import BookingMode, MemberClass, WaitingJob
 from fairway.testing import node, pod
 from tests.batch.jobs import job_of
 from tests.batch.room import Room, job
+from tests.containers import num_calls
 
 SAID: dict[str, Any] = {
     "labels": {"fairway.dev/queue": "q"},
@@ -205,3 +207,67 @@ def test_one_class_of_members_is_refused_if_and_only_if_no_set_of_nodes_holds_it
     assert (refusal is None) == expected
     if refusal is not None:
         assert refusal.detail["needs"] > refusal.detail["most"]  # type: ignore[operator]
+
+
+def test_a_circle_of_many_jobs_is_told_by_their_number_and_a_long_chain_is_none() -> None:
+    ring = [(0.0, connected(f"r{index}", f"r{(index + 1) % 1200}")) for index in range(1200)]
+    chain = [(0.0, connected(f"c{index}", f"c{index + 1}")) for index in range(1200)]
+    room = Room([*ring, *chain])
+    room.until(0.5)
+    assert standing_of(room, "r7") == (JobState.REFUSED, Refused.DEPENDENCY_CYCLE)
+    assert room.find("r7").standing.words == "waits for itself: 1200 jobs wait for each other"
+    assert standing_of(room, "c0") == (JobState.QUEUED, Reason.DEPENDENCY)
+    assert room.find("c1199").standing.words == "no job default/c1200"
+
+
+def test_what_a_chain_costs_follows_its_length() -> None:
+    def calls_of_pass(number: int) -> int:
+        room = Room([(0.0, connected(f"c{index}", f"c{index + 1}")) for index in range(number)])
+        room.until(0.5)
+        return num_calls(room.desk.run_pass)
+
+    assert calls_of_pass(160) < 5 * calls_of_pass(40)
+
+
+def test_what_jobs_that_are_gone_waited_for_is_forgotten() -> None:
+    room = Room([(0.0, connected("a", "nobody")), (0.0, job("b"))])
+    room.until(0.5)
+    assert room.desk.book.awaited == {"default/nobody"}
+    room.simulation.api.delete(room.find("a").members.popitem()[1])
+    room.until(20.0)
+    assert room.desk.book.awaited == set()
+
+
+def test_a_job_names_so_many_others_and_no_more() -> None:
+    many = ",".join(f"x{index}" for index in range(257))
+    room = Room([(0.0, connected("a", many)), (0.0, connected("b", many.rpartition(",")[0]))])
+    room.until(0.5)
+    assert standing_of(room, "a") == (JobState.QUEUED, Reason.MISCONFIGURED)
+    assert room.find("a").standing.words == "fairway.dev/connect-to: names 257 jobs; at most 256 may be named"
+    assert standing_of(room, "b") == (JobState.QUEUED, Reason.DEPENDENCY)
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 9)), max_size=14))
+def test_those_in_circles_and_nobody_else_wait_for_themselves(edges: list[tuple[int, int]]) -> None:
+    """Looked at naively: a job is in a circle if one can go from it back to it, step by step."""
+    after: dict[int, set[int]] = {number: {to for at, to in edges if at == number} for number in range(8)}
+
+    def reached(start: int) -> set[int]:
+        found: set[int] = set()
+        new = after[start]
+        while new - found:
+            found |= new
+            new = {to for number in found for to in after.get(number, ())}
+        return found
+
+    pods = [connected(f"j{number}", ",".join(f"j{to}" for to in sorted(after[number]))) for number in range(8)]
+    room = Room([(0.0, each) for each in pods])
+    room.until(0.5)
+    for number in range(8):
+        standing = room.find(f"j{number}").standing
+        is_told = standing.reason is Refused.DEPENDENCY_CYCLE
+        assert is_told == (number in reached(number))
+        if is_told:
+            names = [int(name.removeprefix("default/j")) for name in standing.detail["cycle"]]
+            assert names[0] == names[-1] == number
+            assert all(to in after[at] for at, to in itertools.pairwise(names))

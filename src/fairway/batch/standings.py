@@ -57,6 +57,7 @@ class Standings:
     def able(self, waiting: Sequence[BatchJob], now: float) -> list[BatchJob]:
         """Those that nothing but room and their turn keeps from starting."""
         self._hindered = {}
+        self._dependencies.begin()
         found = []
         for job in waiting:
             if job.is_clear:

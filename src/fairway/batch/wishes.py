@@ -14,7 +14,7 @@ from typing import Final, get_args
 
 from fairway.batch.job import JobWishes
 from fairway.model import Pod
-from fairway.model.group import After, AfterMode
+from fairway.model.group import MOST_NAMED, After, AfterMode
 from fairway.model.seconds import parse_seconds
 from fairway.model.tenant import EXCLUSIVE
 
@@ -86,6 +86,10 @@ class _Reader:
         mode, named = self.text(key), self.text(f"{PREFIX}connect-to") or ""
         jobs = [name.strip() for name in named.split(",") if name.strip()]
         if not jobs or mode is None or mode in ("together", "near"):
+            return ()
+        if len(jobs) > MOST_NAMED:
+            words = f"names {len(jobs)} jobs; at most {MOST_NAMED} may be named"
+            self.problem = self.problem or f"{PREFIX}connect-to: {words}"
             return ()
         for known in get_args(AfterMode):
             if mode == known:

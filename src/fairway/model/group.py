@@ -19,6 +19,7 @@ from fairway.model.pod import Pod
 __all__ = [
     "FAIRWAY",
     "KOORDINATOR",
+    "MOST_NAMED",
     "START_TOGETHER",
     "After",
     "AfterMode",
@@ -59,6 +60,8 @@ class Spelling(enum.StrEnum):
     CONTROLLER = "controller"
 
 
+MOST_NAMED: Final = 256
+"""So many others a job may name: what it says of them is looked at again whenever one of them changes."""
 WITH_OBJECT: Final = frozenset((Spelling.KUBE, Spelling.COSCHEDULING, Spelling.VOLCANO))
 """Those whose group is an object of the API, a PodGroup."""
 

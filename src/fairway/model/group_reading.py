@@ -8,13 +8,14 @@ names the object and the field. Called by `cluster.groups`, which knows the obje
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, get_args
 
 from fairway.model.controllers import Job
 from fairway.model.group import (
     FAIRWAY,
     KOORDINATOR,
+    MOST_NAMED,
     After,
     AfterMode,
     Disruption,
@@ -202,6 +203,7 @@ def _koordinator(said: Mapping[str, str], namespace: str) -> dict[str, Any]:
         names = re.findall(r'"([^"]+)"', groups)
         if not names:
             raise _WrongError(_place(f"{KOORDINATOR}groups"), f'{groups!r} is not a list such as ["ml/a", "ml/b"]')
+        _count_named(names, f"{KOORDINATOR}groups")
         fields["together"] = tuple(_job(name, namespace) for name in names)
     return fields
 
@@ -275,9 +277,11 @@ def _topology(said: Mapping[str, str]) -> GroupTopology | None:
 def _connect(fields: dict[str, Any], said: Mapping[str, str], namespace: str) -> None:
     to, how = f"{FAIRWAY}connect-to", f"{FAIRWAY}connect-mode"
     mode = said.get(how, "together")
-    jobs = tuple(_job(name.strip(), namespace) for name in said.get(to, "").split(",") if name.strip())
-    if not jobs:
+    named = [name.strip() for name in said.get(to, "").split(",") if name.strip()]
+    if not named:
         return
+    _count_named(named, to)
+    jobs = tuple(_job(name, namespace) for name in named)
     if mode in ("together", "near"):
         fields[mode] = (*fields.get(mode, ()), *jobs)
     elif mode in AFTER:
@@ -285,6 +289,11 @@ def _connect(fields: dict[str, Any], said: Mapping[str, str], namespace: str) ->
     else:
         words = "together, near, after-started, after-any or after-ok"
         raise _WrongError(_place(how), f"{mode!r} is none of {words}")
+
+
+def _count_named(names: Sequence[str], key: str) -> None:
+    if len(names) > MOST_NAMED:
+        raise _WrongError(_place(key), f"names {len(names)} jobs; at most {MOST_NAMED} may be named")
 
 
 def _job(name: str, namespace: str) -> str:
