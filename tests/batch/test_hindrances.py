@@ -268,6 +268,8 @@ def test_those_in_circles_and_nobody_else_wait_for_themselves(edges: list[tuple[
         is_told = standing.reason is Refused.DEPENDENCY_CYCLE
         assert is_told == (number in reached(number))
         if is_told:
-            names = [int(name.removeprefix("default/j")) for name in standing.detail["cycle"]]
+            cycle = standing.detail["cycle"]
+            assert isinstance(cycle, list)
+            names = [int(name.removeprefix("default/j")) for name in cycle]
             assert names[0] == names[-1] == number
             assert all(to in after[at] for at, to in itertools.pairwise(names))
