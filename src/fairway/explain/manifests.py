@@ -7,7 +7,7 @@ object and field, in terms of what the user wrote: of the template, not of the p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -100,10 +100,12 @@ class Manifests:
 
     def _check(self, complete: Sequence[Loaded]) -> None:
         """Refuse what an API server would refuse; of equal pods, one is looked at."""
-        problems = validate_objects(complete)
+        titles = {object_name(thing): one.title for one in self.wanted for thing in one.objects}
+        found = [_entitled(error, titles) for error in validate_objects(complete)]
         for wanted in self.wanted:
             if wanted.num_pods:
-                problems += [_translated(error, wanted) for error in validate_objects(self._made(wanted, 0))]
+                found += [_translated(error, wanted) for error in validate_objects(self._made(wanted, 0))]
+        problems = list({str(error): error for error in found}.values())
         if len(problems) == 1:
             raise problems[0]
         if problems:
@@ -138,6 +140,12 @@ def _registered(one: Loaded, names: dict[str, Source]) -> ApiObject:
             raise DecodeError(problem, source=one.source, subject=subject, field=field)
         names[name] = one.source
     return msgspec.structs.replace(thing, metadata=msgspec.structs.replace(thing.metadata, uid=uid))
+
+
+def _entitled(error: DecodeError, titles: Mapping[str, str]) -> DecodeError:
+    """Of what a controller would make, such as a Deployment's ReplicaSet: the same problem, as the controller's."""
+    title = titles.get(error.subject, error.subject)
+    return DecodeError(error.problem, source=error.source, subject=title, field=error.field)
 
 
 def _translated(error: DecodeError, wanted: Wanted) -> DecodeError:

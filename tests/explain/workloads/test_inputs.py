@@ -168,3 +168,17 @@ def test_one_of_f_and_k_is_needed(mixed: Folder) -> None:
     printed = mixed.run("try", "--cluster", str(mixed.path / "nodes.json"))
     assert printed.code == 2
     assert "Missing option '-f'" in printed.err
+
+
+@pytest.mark.parametrize("replicas", [2, 0])
+def test_what_is_wrong_with_a_deployment_is_said_once_and_of_it(replicas: int, mixed: Folder) -> None:
+    """Its ReplicaSet, which nobody wrote, has the same fault."""
+    wrong = workload("Deployment", replicas=replicas)
+    limits = {"requests": {"memory": "64Mi"}, "limits": {"memory": "64M"}}
+    wrong["spec"]["template"]["spec"]["containers"][0]["resources"] = limits
+    mixed.write("wrong.json", wrong)
+    printed = mixed.run("try", "-f", str(mixed.path / "wrong.json"), "--cluster", str(mixed.path / "nodes.json"))
+    assert printed.code == 1
+    assert printed.err.count("64Mi is more than the limit, 64M") == 1
+    assert "Deployment default/web: spec.template.spec.containers[0]" in printed.err
+    assert "ReplicaSet" not in printed.err
