@@ -22,11 +22,11 @@ from tests.explain.queues.queue_runs import ExactJob, exact_run
 LATER = 1000  # when it is asked; all have come by then
 
 
-def ask(path: str, at: float, processors: int, limit: float) -> StartAnswer:
+def ask(path: str, at: float, processors: int, limit: float, queue: str | None = None) -> StartAnswer:
     with Run.open(path) as run:
         plan = past_plan(run, at)
         pod = pod_of_size(next(iter(plan.trial.profiles)), str(processors), None, 0, None)
-        return start_answer(run, plan, asked_of_pods(plan, "it", [pod], None, limit))
+        return start_answer(run, plan, asked_of_pods(plan, "it", [pod], queue, limit))
 
 
 jobs = st.builds(ExactJob, st.integers(0, LATER - 1), st.integers(1, 16), st.integers(60, 3000))
@@ -61,6 +61,19 @@ def test_a_job_that_no_node_could_hold_is_refused(tmp_path: Path) -> None:
     answer = ask(path, 100, 17, 60)
     assert not answer.has_date
     assert answer.refusal.startswith("NeverFits")
+
+
+def test_what_is_booked_for_a_lower_tier_does_not_stop_a_higher_one(tmp_path: Path) -> None:
+    """Eight of sixteen are free until the wide job starts at 1000; the desk plans a higher tier before it."""
+    closed = "  inter: {policy: interactive, limits: {max: 8h}}"  # one queue more
+    path = exact_run(tmp_path, "easy", [ExactJob(0, 8, 1000), ExactJob(10, 16, 3000)], closed=closed)
+    assert ask(path, 100, 8, 1200, "inter").nodes
+    behind = ask(path, 100, 8, 1200, "q")
+    assert behind.dates is not None
+    assert behind.dates.likely == pytest.approx(4000, abs=1)
+    later = ask(path, 100, 16, 1200, "inter")
+    assert later.dates is not None
+    assert (later.dates.by_limits, later.dates.is_promised) == (1000.0, True)
 
 
 def test_what_would_be_earlier_is_tried(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ class PastPlan:
 
     def starts_now(self, plan: WaitingJob, place: tuple[float, ...], copies: int = 1) -> list[tuple[str, ...]]:
         """Nodes on which such jobs would start at once, for each of so many that would."""
-        calendar = self.calendar.without([plan.key])
+        calendar = self._open_to(plan)
         asked = [replace(plan, key=f"{plan.key} {number}") for number in range(copies)]
         outcome = run_pass(calendar, self._with(asked, place, plan.key), self.at, self.settings.rules)
         keys = {job.key for job in asked}
@@ -116,7 +116,7 @@ class PastPlan:
         """When such a job would start."""
         jobs = self._with([plan], place, plan.key)
         runs = self.predicted | {plan.key: predicted}
-        present = Present(self.calendar.without([plan.key]), jobs, self.settings.rules, runs, self.ends)
+        present = Present(self._open_to(plan), jobs, self.settings.rules, runs, self.ends)
         promised, nodes = dict[str, bool](), self.cluster.nodes
         if plan.queue in overtaken_queues(self.settings.queues, nodes.objects[: nodes.num_rows]):
             promised[plan.key] = False
@@ -151,6 +151,13 @@ class PastPlan:
     def predicted(self) -> dict[str, float]:
         """How long everybody who waits will run, as far as one knows."""
         return {plan.key: self.history.predict(job.user, job.queue, job.limit) for job, plan in self.waiting}
+
+    def _open_to(self, plan: WaitingJob) -> Calendar:
+        """The calendar as a job of that queue finds it: what is booked for lower tiers is planned after it."""
+        queues = self.settings.queues
+        tier = queues[plan.queue].tier or 0
+        lower = [key for key, each in self.calendar.promises.items() if (queues[each.job.queue].tier or 0) < tier]
+        return self.calendar.without([plan.key, *lower])
 
     def _with(self, asked: Sequence[WaitingJob], place: tuple[float, ...], key: str) -> list[WaitingJob]:
         """Everybody who waits with these at their place, and without the one that they stand for."""
