@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fairway.batch.reasons import Reason
 from fairway.explain.queues.past_plan import past_plan
 from fairway.explain.queues.queue_jobs import queue_jobs
+from fairway.explain.queues.queue_table import queue_table
 from fairway.explain.queues.queue_why import queue_why
 from fairway.explain.queues.start_answer import StartAnswer, asked_of_pods, pod_of_size, start_answer
 from fairway.explain.queues.window_table import window_table
@@ -74,6 +75,24 @@ def test_what_is_booked_for_a_lower_tier_does_not_stop_a_higher_one(tmp_path: Pa
     later = ask(path, 100, 16, 1200, "inter")
     assert later.dates is not None
     assert (later.dates.by_limits, later.dates.is_promised) == (1000.0, True)
+
+
+def test_a_queue_is_as_orders_had_made_it_by_then(tmp_path: Path) -> None:
+    orders = [
+        "{at: 200s, queue: q, state: Paused}",
+        "{at: 400s, queue: q, deleted: true}",
+        "{at: 600s, queue: q, deleted: false}",
+        "{at: 700s, queue: q, change: {state: Open, limits: {default: 1m, max: 2m}}}",
+    ]
+    path = exact_run(tmp_path, "easy", [ExactJob(0, 8, 1000)], closed=f"orders: [{', '.join(orders)}]")
+    with Run.open(path) as run:
+        states = [queue_table(run, at).queues[0].spec.state for at in (100.0, 200.0, 500.0, 650.0, 700.0)]
+    assert states == ["Open", "Paused", "Closed", "Paused", "Open"]
+    assert ask(path, 100, 8, 300).nodes
+    assert not ask(path, 300, 8, 300).nodes
+    assert ask(path, 500, 8, 300).refusal == "QueueClosed: the queue is Closed"
+    assert ask(path, 800, 8, 300).refusal.startswith("LimitTooLong")
+    assert ask(path, 800, 8, 60).nodes
 
 
 def test_what_would_be_earlier_is_tried(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from fairway.explain.manifests import Manifests
 from fairway.explain.queues.date_record import date_record, run_history
 from fairway.explain.queues.past_closings import PastClosings
 from fairway.explain.queues.queue_jobs import QueueJob, queue_jobs
-from fairway.explain.queues.run_queues import run_settings
+from fairway.explain.queues.run_queues import settings_at
 from fairway.explain.run_moment import Moment, objects_seen
 from fairway.explain.run_schedulers import merged_configuration, run_schedulers
 from fairway.explain.trial import Trial
@@ -230,7 +230,7 @@ class PastPlan:
 
 def past_plan(run: Run, at: float, files: Inputs | None = None) -> PastPlan:
     """The plan at that time; with `files` its trial has their pods to place."""
-    settings = run_settings(run)
+    settings = settings_at(run, at)
     source = Source(str(run.path))
     seen = [Loaded(thing, source) for thing in objects_seen(run, Moment(at))]
     manifests = Manifests(seen, [], []) if files is None else load_manifests(files, (), seen)

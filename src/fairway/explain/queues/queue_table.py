@@ -15,7 +15,7 @@ from fairway.batch.settings import BatchSettings
 from fairway.explain.queues.job_list import date_words
 from fairway.explain.queues.past_plan import past_plan
 from fairway.explain.queues.queue_jobs import QueueJob
-from fairway.explain.queues.run_queues import check_name, run_settings
+from fairway.explain.queues.run_queues import check_name, settings_at
 from fairway.explain.queues.start_answer import light
 from fairway.model.batch import QueueSpec
 from fairway.model.quantity import thousandths, whole_units
@@ -137,7 +137,7 @@ def queue_columns(table: QueueTable) -> list[Column]:
 
 def queue_table(run: Run, at: float, name: str | None = None) -> QueueTable:
     """All queues at that time, or one; `UserError` if there is none of that name."""
-    settings = run_settings(run)
+    settings = settings_at(run, at)
     check_name("queue", name, settings.queues, "fairway queue")
     plan = past_plan(run, at)
     jobs = [job for job in plan.jobs if job.state is not JobState.FINISHED]
