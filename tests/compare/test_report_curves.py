@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.compare.metrics import Comparison, PolicyRuns, compare_policies
 from fairway.compare.partings import Parting
-from fairway.compare.report_curves import NUM_READINGS, curves_over_time, parting_marks, waits_card
+from fairway.compare.report_curves import NUM_READINGS, axis_percent, curves_over_time, parting_marks, waits_card
 from fairway.compare.report_facts import MOST_SEEDS, comparison_facts, range_text, seeds_text
+from fairway.plots.line_plots import PlotAxes, line_plot
 from tests.record.lifetimes import HISTORIES, History, tell
 
 
@@ -122,3 +126,14 @@ def test_a_parting_is_marked_if_it_is_in_the_seed_that_is_drawn() -> None:
     ((time, words),) = parting_marks(compare_policies(runs), partings)
     assert time == 5.0
     assert words == partings[0].sentence("one")
+
+
+@given(lowest=st.sampled_from([step / 1000 for step in range(0, 996, 5)]))
+def test_the_words_of_an_axis_are_as_far_apart_as_its_lines(lowest: float) -> None:
+    """A step of 2.5 % is no step of 2 % and then of 3 %."""
+    lines = {"a": (np.array([0.0, 60.0]), np.array([lowest, 1.0]))}
+    axes = PlotAxes(("waited", "share"), [(0.0, "0"), (60.0, "1 min")], axis_percent, axis_percent, y_min=lowest)
+    words = [float(number) for number in re.findall(r">([\d.]+)%</text>", line_plot(lines, axes))]
+    steps = [later - earlier for earlier, later in itertools.pairwise(words)]
+    assert len(words) > 1
+    assert max(steps) - min(steps) < 0.02

@@ -31,7 +31,7 @@ from fairway.record.curves import (
 from fairway.record.load import load_history
 from fairway.words import clock_text
 
-__all__ = ["curves_over_time", "parting_marks", "waits_card"]
+__all__ = ["axis_percent", "curves_over_time", "parting_marks", "waits_card"]
 
 NUM_POINTS: Final = 480
 NUM_READINGS: Final = 12
@@ -60,7 +60,7 @@ def curves_over_time(comparison: Comparison, parted: Sequence[Parting]) -> list[
         plot = line_plot(lines, axes, numbers=numbers, readings=readings, marks=marks)
         return card_of(title, meaning + whose, plot, "time", readings, in_table)
 
-    counts, shares = (_count, _mean_count), (_percent, _exact_percent)
+    counts, shares = (_count, _mean_count), (axis_percent, _exact_percent)
     cards = [
         card("Pods that wait", "Pods without a node, means over time", waiting, counts, "pods"),
         card("Nodes with pods", "Nodes that have at least one pod", used, counts, "nodes"),
@@ -84,7 +84,7 @@ def waits_card(comparison: Comparison) -> PlotCard:
     ticks = [tick for tick in WAIT_TICKS if tick[0] <= max(longest, 1.0)]
     readings = reached_at(lines, ticks, longest)
     labels, lowest = ("waited at most", "share of pods"), lowest_share(lines.values())
-    axes = PlotAxes(labels, ticks, _percent, _exact_percent, is_log=True, y_min=lowest)
+    axes = PlotAxes(labels, ticks, axis_percent, _exact_percent, is_log=True, y_min=lowest)
     plot = line_plot(lines, axes, readings=readings)
     meaning = "Pods that got a node within so long, of all; those that never got one wait longer. All seeds together."
     return card_of("Waits", meaning, plot, "waited at most", readings, _exact_percent)
@@ -116,8 +116,9 @@ def _mean_count(value: float) -> str:
     return _count(round(value, 1))
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%}"
+def axis_percent(share: float) -> str:
+    """On an axis, whose steps may be of a half or a quarter per cent."""
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + "%"
 
 
 def _exact_percent(share: float) -> str:
