@@ -156,7 +156,7 @@ def test_rack(play: Play, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", SEEDS[:2])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_day_begins(play: Play, seed: int) -> None:
     for mode in ("kube", "fairway"):
         numbers = play("day", mode, seed, until="4h")
