@@ -82,6 +82,7 @@ def test_a_queue_is_as_orders_had_made_it_by_then(tmp_path: Path) -> None:
         "{at: 200s, queue: q, state: Paused}",
         "{at: 400s, queue: q, deleted: true}",
         "{at: 600s, queue: q, deleted: false}",
+        "{at: 650s, queue: q, change: {weights: {maxAge: 2d}, quota: {cpu: 16000m}}}",
         "{at: 700s, queue: q, change: {state: Open, limits: {default: 1m, max: 2m}}}",
     ]
     path = exact_run(tmp_path, "easy", [ExactJob(0, 8, 1000)], closed=f"orders: [{', '.join(orders)}]")

@@ -8,23 +8,28 @@ Called by everything that answers about queues.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from fairway.batch.settings import BatchSettings, read_settings
+from fairway.config.fields import decode_fields
+from fairway.config.spans import SPANS, read_span
 from fairway.exit_codes import USAGE
 from fairway.model import UserError
 from fairway.model.batch import AccountSpec, QueueSpec
+from fairway.model.codec import to_builtins
+from fairway.model.field_problem import Problem
 from fairway.record import Run
 from fairway.record.errors import RecordError
-from fairway.scenario.batch_orders import Order, planned_orders
-from fairway.scenario.fields import Problem, decode_struct
 
 __all__ = ["check_name", "few", "run_settings", "settings_at"]
 
 NAMED = 10
+
+S = TypeVar("S", QueueSpec, AccountSpec)
 
 
 def run_settings(run: Run) -> BatchSettings:
@@ -46,25 +51,49 @@ def run_settings(run: Run) -> BatchSettings:
 def settings_at(run: Run, at: float) -> BatchSettings:
     """The same, as orders had changed it by that time; a queue that was deleted is there, and closed."""
     settings = run_settings(run)
-    written = ((run.scenario.get("spec") or {}).get("batch") or {}).get("orders") or []
-    problems: list[Problem] = []
-    decoded = [decode_struct(each, Order, "spec.batch.orders", problems) for each in written]
-    if problems:
-        raise RecordError(f"{run.path} is no run that Fairway wrote: {problems[0].path}: {problems[0].text}")
     queues, accounts = dict(settings.queues), dict(settings.accounts)
-    orders = [each for each in decoded if each is not None and (each.queue in queues or each.account in accounts)]
-    for order in planned_orders(orders, queues, accounts):
-        if order.at > at:
-            break
-        if isinstance(order.spec, QueueSpec):
-            queues[order.subject] = order.spec
-        elif isinstance(order.spec, AccountSpec):
-            accounts[order.subject] = order.spec
-        elif order.verb == "queue":
-            queues[order.subject] = msgspec.structs.replace(queues[order.subject], state="Closed")
+    deleted: dict[tuple[str, str], bool] = {}
+    for order in _orders_until(run, at):
+        changes = {"state": order["state"]} if order.get("state") else order.get("change") or {}
+        if (name := order.get("queue")) in queues:
+            queues[name] = _changed(run, queues[name], changes)
+            deleted["queue", name] = bool(order.get("deleted"))
+        elif (name := order.get("account")) in accounts:
+            accounts[name] = _changed(run, accounts[name], changes)
+            deleted["account", name] = bool(order.get("deleted"))
+    for kind, name in (key for key, is_gone in deleted.items() if is_gone):
+        if kind == "queue":
+            queues[name] = msgspec.structs.replace(queues[name], state="Closed")
         else:
-            del accounts[order.subject]
+            del accounts[name]
     return replace(settings, queues=queues, accounts=accounts)
+
+
+def _orders_until(run: Run, at: float) -> list[dict[str, Any]]:
+    """What was said by then, in order of time."""
+    written = ((run.scenario.get("spec") or {}).get("batch") or {}).get("orders") or []
+    orders = [(read_span(order["at"]), order) for order in written]
+    return [order for time, order in sorted(orders, key=lambda item: item[0]) if time <= at]
+
+
+def _changed(run: Run, spec: S, changes: Mapping[str, Any]) -> S:
+    """A queue or an account with what is otherwise of it."""
+    if not changes:
+        return spec
+    problems: list[Problem] = []
+    changed = decode_fields(_merged(to_builtins(spec), changes), type(spec), "orders", problems, SPANS)
+    if changed is None:
+        raise RecordError(f"{run.path} is no run that Fairway wrote: {problems[0].path}: {problems[0].text}")
+    return changed
+
+
+def _merged(plain: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    whole = dict(plain)
+    for key, value in changes.items():
+        known = whole.get(key)
+        is_both = isinstance(known, Mapping) and isinstance(value, Mapping)
+        whole[key] = _merged(cast(Mapping[str, Any], known), value) if is_both else value
+    return whole
 
 
 def check_name(kind: str, name: str | None, known: Iterable[str], option: str) -> None:
