@@ -13,7 +13,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-estimates bench-logs soak chaos fuzz reference e2e lock protos sbom image format clean
+.PHONY: help demo test browser pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-desk bench-estimates bench-logs soak chaos fuzz reference e2e lock protos sbom image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ bench-worst: $(STAMP) ## the worst pods an API server accepts, beside kube-sched
 
 bench-plan: $(STAMP) ## what a pass of the planner costs: 5,000 nodes, 2,000 waiting jobs
 	$(BIN)/python benchmarks/plan.py
+
+bench-desk: $(STAMP) ## what a pass of the desk costs: the same cluster, with order, reasons and records
+	$(BIN)/python benchmarks/desk.py
 
 bench-estimates: $(STAMP) ## when will it start: how good the dates of logged and made-up jobs are, and what they cost
 	$(BIN)/python benchmarks/estimates.py

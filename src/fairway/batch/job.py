@@ -214,6 +214,7 @@ class BatchJob:
     refusal: JobStanding | None = None  # why it can not; None: it can
     is_released: bool = False  # its pods may enter the active queue
     is_clear: bool = False  # nothing but room and its turn keeps it, and nothing will until the job itself changes
+    clear_spec: object = None  # how its members started together when that was found out; None: it is a lone pod
     num_ahead: int = -1  # how many of its queue were before it in the last pass
     num_vain: int = 0  # attempts in vain since it was last placed or changed
     is_vain: bool = False  # plugins refused it, and nothing has happened since that may help

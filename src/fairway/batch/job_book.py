@@ -18,7 +18,7 @@ from fairway.batch.reasons import JobOutcome, JobStanding, JobState
 from fairway.cluster import Cluster
 from fairway.model import Job as JobController
 from fairway.model import Pod
-from fairway.model.group import After, GroupKey, GroupSpec
+from fairway.model.group import After, GroupKey, GroupSpec, Misconfigured
 from fairway.model.meta import OwnerReference
 from fairway.model.owned import COMPLETION_INDEX
 
@@ -274,14 +274,17 @@ class JobBook:
         named = self.jobs.get(f"{item.metadata.namespace}/{item.metadata.name}")
         return jobs if named is None or named in jobs else [*jobs, named]
 
+    def spec_of(self, group: GroupKey) -> GroupSpec | Misconfigured | None:
+        """How its members start together: the same one as long as nobody says otherwise; None: nobody says."""
+        book = self.cluster.groups.find(group)
+        return None if book is None else self.cluster.groups.spec_of(book)
+
     def learn_group(self, job: BatchJob) -> str:
         """How many members start together; why that is not known, if it is not."""
         if job.group is None:
             return ""
-        groups = self.cluster.groups
-        book = groups.find(job.group)
-        spec = None if book is None else groups.spec_of(book)
-        if book is None or spec is None:
+        spec = self.spec_of(job.group)
+        if spec is None:
             return f"no object for {job.key}"
         if not isinstance(spec, GroupSpec):
             return spec.message
@@ -292,8 +295,7 @@ class JobBook:
         """The jobs that come before it, and how far they have to have got."""
         if job.group is None:
             return job.wishes.after
-        book = self.cluster.groups.find(job.group)
-        spec = None if book is None else self.cluster.groups.spec_of(book)
+        spec = self.spec_of(job.group)
         return spec.after if isinstance(spec, GroupSpec) else ()
 
     def observe_maker(self, item: Any, gone: bool, now: float) -> list[BatchJob]:

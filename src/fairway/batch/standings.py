@@ -60,14 +60,16 @@ class Standings:
         self._dependencies.begin()
         found = []
         for job in waiting:
-            if job.is_clear:
+            spec = None if job.group is None else self._book.spec_of(job.group)
+            if job.is_clear and spec is job.clear_spec:
                 found.append(job)
                 continue
             self._admission.take(job)
             standing = self._hindrance(job, now)
             if standing is None:
                 found.append(job)
-                job.is_clear = job.group is None and not job.wishes.after and not self._accounting.has_budgets
+                job.clear_spec = spec
+                job.is_clear = not self._book.after_of(job) and not self._accounting.has_budgets
             else:
                 self.hinder(job, standing)
         return found
