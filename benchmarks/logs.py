@@ -3,8 +3,8 @@
 In: nothing, or `--logs` (a folder with `swf/`; beside the checkout if it is there), `--pyss` (the folder `src` of pyss,
 an independent simulator, and with `--python` an interpreter that runs it), `--jobs` (of a made-up log; 0: none),
 `--only` a discipline. Out: a table with bounds; exit code 1 if one is missed. Every figure is that of a process of its
-own, with its start and the reading of the log; both play a log in turns. What is not there is told and left out. Called
-by `make bench-logs`.
+own, with its start and the reading of the log, and with compiled modules, as installed programs have them; both play
+a log in turns. What is not there is told and left out. Called by `make bench-logs`.
 """
 
 from __future__ import annotations
@@ -49,8 +49,11 @@ class Cost(NamedTuple):
 
 def run(command: Sequence[str | Path], folder: Path | None = None) -> Cost:
     """Run it to its end."""
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen([*map(str, command)], stdout=said, stderr=subprocess.STDOUT, cwd=folder)
+        process = subprocess.Popen(
+            [*map(str, command)], stdout=said, stderr=subprocess.STDOUT, cwd=folder, env=variables
+        )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         said.seek(0)
@@ -133,6 +136,7 @@ def main() -> int:
         print(f"no logs in {arguments.logs / 'swf'}: left out; name their folder with --logs", file=sys.stderr)
     if arguments.pyss is None:
         print("pyss is not named, so nothing is compared with it: --pyss FOLDER, --python python2.7", file=sys.stderr)
+    run([sys.executable, "-c", "import fairway.conformance.slurm.log_run"])  # so that modules are compiled
     all_hold = True
     for log in logs:
         for discipline in (arguments.only,) if arguments.only else PYSS:
