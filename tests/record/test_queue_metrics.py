@@ -18,7 +18,7 @@ from tests.explain.queues.queue_runs import queue_run
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(queue_run(tmp_path_factory.mktemp("queues")))
+    return Path(queue_run(tmp_path_factory.mktemp("queues"), are_tiers_equal=True))
 
 
 def naive(run: Run, jobs: list[QueueJob]) -> dict[str, Any]:

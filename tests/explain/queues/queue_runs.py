@@ -59,10 +59,11 @@ spec:
 """
 
 
-def queue_run(folder: Path) -> str:
-    """Simulate; the file's name."""
+def queue_run(folder: Path, *, are_tiers_equal: bool = False) -> str:
+    """Simulate; the file's name. With equal tiers both queues promise dates."""
     path = folder / "queues.duckdb"
-    simulate(decode_scenario(SCENARIO.encode(), "queues.yaml"), record=path)
+    text = SCENARIO.replace("policy: interactive", "policy: interactive, tier: 0") if are_tiers_equal else SCENARIO
+    simulate(decode_scenario(text.encode(), "queues.yaml"), record=path)
     return str(path)
 
 
