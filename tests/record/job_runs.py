@@ -13,7 +13,7 @@ from fairway.plugins.registry import REGISTRY
 from fairway.record import RecordOptions, Run, RunWriter
 from fairway.record.schedulers import recorded_scheduler
 from fairway.sim.kubelets import KubeletSettings
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.simulation import Plan, SchedulerPlan, Simulation
 from fairway.trace.workload import Arrival
 

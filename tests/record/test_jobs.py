@@ -17,7 +17,7 @@ from fairway.record import RecordError, Run
 from fairway.record.snapshot import objects_at, pods_at
 from fairway.record.vocabulary import HoldEnd, HoldWhy, PodEnd
 from fairway.record.writing.anonymous_rows import anonymise_run
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.testing import node, pod
 from fairway.testing.group_builders import coscheduling_group, members, pod_group, volcano_group
 from tests.record.job_runs import configuration, recorded

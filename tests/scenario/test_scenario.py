@@ -17,7 +17,7 @@ from fairway.scenario.scenario import (
 from fairway.scenario.scenario_file import API_VERSION, KIND
 from fairway.scenario.text import duration_text
 from fairway.sim.kubelets import KubeletSettings
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.simulation import Simulation
 from fairway.trace import RACK
 

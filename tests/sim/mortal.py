@@ -21,7 +21,8 @@ from fairway.model import Pod
 from fairway.plugins.registry import REGISTRY
 from fairway.record import NullRecorder, RecordOptions
 from fairway.sim.job_store import JobStore
-from fairway.sim.sim_scheduler import SchedulerSettings, SimScheduler
+from fairway.sim.scheduler_settings import SchedulerSettings
+from fairway.sim.sim_scheduler import SimScheduler
 from fairway.sim.simulation import Plan, Simulation
 from fairway.sim.takeover import take_over
 

@@ -35,7 +35,7 @@ from fairway.model.controllers import DaemonSetSpec, DeploymentSpec, JobSpec
 from fairway.model.requests import pod_requests
 from fairway.model.selector import compile_node_selector
 from fairway.sim.node_lifecycle import FaultAction
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.simulation import Fault, Pause, Plan, SchedulerPlan, Simulation
 from fairway.testing import claim, node, storage_class
 from fairway.trace.workload import Arrival

@@ -21,7 +21,7 @@ from fairway.model import (
 )
 from fairway.model.controllers import JobSpec
 from fairway.plugins.registry import REGISTRY
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.simulation import SchedulerPlan, Simulation
 from fairway.testing import node
 from fairway.testing.group_builders import member as grouped

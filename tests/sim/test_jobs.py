@@ -12,7 +12,7 @@ from fairway.plugins.registry import REGISTRY
 from fairway.record import Run
 from fairway.scenario.scenario import load_scenario
 from fairway.scenario.simulate import simulate as simulate_scenario
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.simulation import SchedulerPlan
 from fairway.testing import node
 from fairway.testing.group_builders import member, members, pod_group

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairway.model import Node, Pod
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.simulation import Plan, SchedulerPlan, Simulation
 from fairway.testing import node, pod
 from fairway.trace.workload import Arrival

@@ -10,7 +10,7 @@ import pytest
 
 from fairway.model import Namespace, ObjectMeta, Pod, Service, ServiceSpec
 from fairway.sim.kubelets import KubeletSettings
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.simulation import Fault, Plan, SchedulerPlan, Simulation
 from fairway.testing import claim, node, pod, storage_class, volume
 from fairway.trace.workload import Arrival

@@ -18,7 +18,7 @@ from fairway.explain.workloads.inputs import Inputs
 from fairway.model import Pod
 from fairway.model.codec import encode_json
 from fairway.plugins.registry import REGISTRY
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.simulation import SchedulerPlan
 from fairway.testing import node, pod
 from tests.sim.diary import simulate

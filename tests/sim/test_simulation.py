@@ -23,7 +23,7 @@ from fairway.model import (
 from fairway.model.controllers import CronJobSpec, JobSpec, JobTemplateSpec
 from fairway.model.requests import pod_requests
 from fairway.sim.kubelets import KubeletSettings
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.simulation import Fault, Pause, Plan, SchedulerPlan, Simulation
 from fairway.testing import node, pod
 from fairway.trace.workload import Arrival

@@ -24,7 +24,7 @@ from fairway.model import (
 from fairway.plugins.registry import REGISTRY
 from fairway.sim.controllers import ControllerSettings
 from fairway.sim.kubelets import KubeletSettings
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.simulation import Fault, Plan, SchedulerPlan, Simulation
 from fairway.testing import claim, node, pod, storage_class, volume
 from fairway.trace.workload import Arrival

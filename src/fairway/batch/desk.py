@@ -20,7 +20,7 @@ from time import process_time
 from fairway.batch.batch_world import BatchWorld, PassReport
 from fairway.batch.dates import Forecasts
 from fairway.batch.duties import Accounting, Ordering, duties_of
-from fairway.batch.duties.pass_times import PassTimes, Wanted
+from fairway.batch.duties.pass_times import PassDemand, PassTimes
 from fairway.batch.hindrances.feasibility import Feasibility
 from fairway.batch.hindrances.obstructions import Obstructions
 from fairway.batch.job import BatchJob
@@ -51,7 +51,7 @@ from fairway.scheduler import Scheduler
 __all__ = ["Desk"]
 
 
-class Desk(Wanted):
+class Desk(PassDemand):
     """The queues of one scheduler."""
 
     def __init__(self, settings: BatchSettings, world: BatchWorld, epoch: float = 0.0) -> None:

@@ -42,7 +42,7 @@ UNFIT_ARRAY = np.array(UNFIT, np.int64)  # ()
 to the length of the others: on a few rows that halves what an operation takes."""
 
 
-class Moment(NamedTuple):
+class Circumstances(NamedTuple):
     """Everything that a failure depends on besides the class."""
 
     ends: tuple[int, ...]  # of the journals, and versions
@@ -53,7 +53,7 @@ class Moment(NamedTuple):
 class LastFailure(NamedTuple):
     """What a pod of the class that fitted nowhere was told, and when: everything that it depended on."""
 
-    moment: Moment
+    circumstances: Circumstances
     diagnosis: Diagnosis
     preemption: Preemption | None
     unschedulable_plugins: frozenset[str]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairway.cluster import Nodes, PodClass
-from fairway.cycle.answers import Answers, LastFailure, Moment
+from fairway.cycle.answers import Answers, Circumstances, LastFailure
 from fairway.cycle.decision import Decision, Outcome
 from fairway.cycle.extender import EXTENDER, ExtenderError, ExtenderVerdict, add_priorities, ask_filters
 from fairway.cycle.failure import FailedAttempt, diagnose
@@ -186,12 +186,12 @@ def refuse(  # noqa: PLR0913 - what the filters left behind, and what is to be m
     decision = _refuse_anew(profile, pod, answers, refusals, verdict, among, makes_room)
     made_room = decision.preemption is not None and decision.preemption.chosen is not None
     is_lasting = among is None or not among.flags.writeable
-    moment = _moment(profile, pod, makes_room) if is_lasting else None
+    circumstances = _circumstances(profile, pod, makes_room) if is_lasting else None
     answers.last_failure = None
-    if moment is not None and decision.diagnosis is not None and decision.outcome is Outcome.UNSCHEDULABLE:
+    if circumstances is not None and decision.diagnosis is not None and decision.outcome is Outcome.UNSCHEDULABLE:
         blamed = decision.unschedulable_plugins
         answers.last_failure = (
-            None if made_room else LastFailure(moment, decision.diagnosis, decision.preemption, blamed, among)
+            None if made_room else LastFailure(circumstances, decision.diagnosis, decision.preemption, blamed, among)
         )
     return decision
 
@@ -205,7 +205,7 @@ def _fail_again(
     the same words without the work. A scan that finds no node leaves the sampler where it was.
     """
     known = answers.last_failure
-    if known is None or known.among is not among or known.moment != _moment(profile, pod, makes_room):
+    if known is None or known.among is not among or known.circumstances != _circumstances(profile, pod, makes_room):
         return None
     preemption = known.preemption
     if preemption is not None and preemption.num_potential:
@@ -215,7 +215,7 @@ def _fail_again(
     return decision
 
 
-def _moment(profile: Profile, pod: Pod, makes_room: bool) -> Moment | None:
+def _circumstances(profile: Profile, pod: Pod, makes_room: bool) -> Circumstances | None:
     """Everything that a failure depends on besides the class; None if it depends on the very pod."""
     cluster = profile.cluster
     if not profile.remembers_failures or len(cluster.nominations) or pod.status.nominated_node_name:
@@ -224,7 +224,7 @@ def _moment(profile: Profile, pod: Pod, makes_room: bool) -> Moment | None:
     if group is not None and profile.holds_groups:
         return None  # its group's other members have to hear of it
     ends = (cluster.node_journal.end, cluster.pod_journal.end, *cluster.versions.now)
-    return Moment(ends, makes_room, None if group is None else group.key)
+    return Circumstances(ends, makes_room, None if group is None else group.key)
 
 
 def _refuse_anew(

@@ -23,7 +23,7 @@ from fairway.sim.controllers import ControllerSettings
 from fairway.sim.defragment import PerNode
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.node_lifecycle import FaultAction
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.trace import NodeGroup, OpenbOptions, Racks, SwfOptions, SyntheticSpec
 
 __all__ = [

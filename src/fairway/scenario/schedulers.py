@@ -26,7 +26,7 @@ from fairway.model.text_file import read_bytes
 from fairway.plugins.registry import REGISTRY
 from fairway.scenario.fields import Problem
 from fairway.scenario.scenario_file import SchedulerSpec
-from fairway.sim.sim_scheduler import SchedulerSettings
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.simulation import Pause, SchedulerPlan
 
 __all__ = ["Config", "configure", "plain_config", "scheduler_seed"]

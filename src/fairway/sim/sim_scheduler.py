@@ -37,18 +37,11 @@ from fairway.sim.deadlocks import watch_of
 from fairway.sim.deleted_gangs import DeletedGangs, pfnet_plugins
 from fairway.sim.gang_pools import watches_of
 from fairway.sim.pre_bind import PodPreparations
+from fairway.sim.scheduler_settings import SchedulerSettings
 from fairway.sim.taint_sweep import TaintSweep, wants_guard
 from fairway.sim.writing import carry_out
 from fairway.words import plugin_text, time_text
 from fairway.world import GroupBinding
-
-
-class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds of virtual time."""
-
-    decision_latency: float = 0.0  # what one attempt takes
-    view_delay: float = 0.0  # how late it hears of anything
-    bind_latency: float = 0.0  # from decision to the API server
 
 
 class SimScheduler:

@@ -28,7 +28,8 @@ from fairway.sim.data_reads import LADDER, DataReads, Distance
 from fairway.sim.kubelets import Kubelets, KubeletSettings
 from fairway.sim.luck import Luck
 from fairway.sim.node_lifecycle import FaultAction, NodeLifecycle
-from fairway.sim.sim_scheduler import SchedulerSettings, SimScheduler
+from fairway.sim.scheduler_settings import SchedulerSettings
+from fairway.sim.sim_scheduler import SimScheduler
 from fairway.sim.timed_defragmentation import DefragmentationStep, Defragmenter
 from fairway.sim.timeline import Timeline
 from fairway.trace.workload import Arrival

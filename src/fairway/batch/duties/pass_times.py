@@ -13,10 +13,10 @@ from collections.abc import Collection, Sequence
 from fairway.batch.duties.duty import Duty, DutyDesk
 from fairway.batch.job import BatchJob
 
-__all__ = ["PassTimes", "Wanted"]
+__all__ = ["PassDemand", "PassTimes"]
 
 
-class Wanted:
+class PassDemand:
     """Is a pass wanted, and why?"""
 
     has_happened = False  # something that a pass has to look at
