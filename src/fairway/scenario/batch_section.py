@@ -19,6 +19,8 @@ from fairway.batch.settings import BatchSettings, Ties
 from fairway.model.batch import (
     AccountSpec,
     QueueSpec,
+    ReservationSpec,
+    WindowSpec,
     account_problems,
     queue_problems,
     reservation_problems,
@@ -28,14 +30,14 @@ from fairway.model.duration import Duration
 from fairway.model.meta import EPOCH
 from fairway.scenario.batch_orders import NamedThings, Order, merged_values, order_problems
 from fairway.scenario.fields import Problem, decode_struct
-from fairway.scenario.named_closings import NamedReservation, NamedWindow, closing_names, name_problems
+from fairway.scenario.named_closings import NamedReservation, NamedWindow, closing_names, name_problems, unnamed
 from fairway.scenario.text import plain_values
 from fairway.sim.simulation import SchedulerPlan
 
 __all__ = ["BatchSection", "batch_problems", "batch_settings", "merged_batch", "served"]
 
 
-Spec = TypeVar("Spec", NamedWindow, NamedReservation)
+Spec = TypeVar("Spec", WindowSpec, ReservationSpec)
 
 
 class BatchSection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -151,11 +153,13 @@ def batch_settings(section: BatchSection | None) -> BatchSettings | None:
     """What the desk is given."""
     if section is None:
         return None
+    windows = [_dated(unnamed(each, WindowSpec)) for each in section.windows]
+    reservations = [_dated(unnamed(each, ReservationSpec)) for each in section.reservations]
     return BatchSettings(
         queues={name: queue.completed() for name, queue in section.queues.items()},
         accounts=dict(section.accounts),
-        windows=dict(zip(section.named.windows, map(_dated, section.windows), strict=True)),
-        reservations=dict(zip(section.named.reservations, map(_dated, section.reservations), strict=True)),
+        windows=dict(zip(section.named.windows, windows, strict=True)),
+        reservations=dict(zip(section.named.reservations, reservations, strict=True)),
         interval=float(section.interval),
         ties=section.ties,
         half_life=float(section.half_life),

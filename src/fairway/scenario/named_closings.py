@@ -16,9 +16,10 @@ from fairway.model import dns_subdomain_problem
 from fairway.model.batch import ReservationSpec, WindowSpec
 from fairway.scenario.fields import Problem
 
-__all__ = ["NamedReservation", "NamedWindow", "closing_names", "name_problems", "named"]
+__all__ = ["NamedReservation", "NamedWindow", "closing_names", "name_problems", "named", "unnamed"]
 
 N = TypeVar("N", "NamedWindow", "NamedReservation")
+S = TypeVar("S", WindowSpec, ReservationSpec)
 
 NAME: Final = Meta(description="What it is called, by orders too; else window-1, reservation-1, and so on.")
 
@@ -38,6 +39,11 @@ class NamedReservation(ReservationSpec, frozen=True, kw_only=True):
 def named(spec: WindowSpec | ReservationSpec, kind: type[N], name: str) -> N:
     """The same with a name."""
     return kind(**{field: getattr(spec, field) for field in spec.__struct_fields__}, name=name)
+
+
+def unnamed(spec: S, kind: type[S]) -> S:
+    """The same as whoever keeps it under its name has it."""
+    return kind(**{field: getattr(spec, field) for field in kind.__struct_fields__})
 
 
 def closing_names(specs: Sequence[NamedWindow | NamedReservation], noun: str) -> list[str]:
