@@ -1,0 +1,343 @@
+"""What the API of the pages answers, as types.
+
+Structs with the fields of the JSON. `routes` says which question each answers, `openapi` publishes them, a test holds
+every answer against that. Tables are columns, not rows. Seconds are of the run's clock;
+amounts count what `KnownRun.resources` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = [
+    "CellAnswer", "ComparedMetric", "ComparedRuns", "CurveAnswer", "DecisionAnswer", "DecisionColumns",
+    "DeviceColumns", "Document", "FilterCount", "FoundNames", "JobColumns", "KnownRun", "LaneColumns",
+    "LanesAnswer", "MetricAnswer", "MetricShape", "NodeColumns", "NodeStretch", "PluginTree",
+    "PodColumns", "QueueColumns", "QueuePage", "RunsAnswer", "ShareColumns", "SharesAnswer", "WaitingAnswer",
+    "WaitingColumns", "WaitsAnswer",
+]  # fmt: skip
+
+Document = dict[str, Any]
+"""A document of a command, as its `-o json` prints it; docs/runs.md and docs/batch.md describe them."""
+
+
+class KnownRun(msgspec.Struct):
+    """A run that is served."""
+
+    id: str
+    name: str
+    state: Literal["complete", "interrupted", "partial"]
+    version: str  # of its content; `v` of a tile
+    begin: float
+    end: float
+    nodes: int
+    pods: int
+    decisions: int
+    resources: dict[str, str]  # with the units of amounts
+    options: dict[str, Any]  # what was kept
+    policies: list[str]
+    seed: int
+    origin: str
+    has_queues: bool  # of jobs
+    notes: list[str]
+
+
+class RunsAnswer(msgspec.Struct):
+    """The first is the one that is shown."""
+
+    runs: list[KnownRun]
+
+
+class MetricShape(msgspec.Struct):
+    """One number."""
+
+    name: str
+    value: float
+    unit: str
+    better: Literal["lower", "higher", ""]
+    meaning: str
+
+
+class MetricAnswer(msgspec.Struct):
+    """A run in numbers."""
+
+    metrics: list[MetricShape]
+
+
+class CurveAnswer(msgspec.Struct):
+    """Middles of stretches, and the mean of each series over each."""
+
+    unit: str
+    time: list[float]
+    series: dict[str, list[float]]
+
+
+class WaitsAnswer(msgspec.Struct):
+    """Which share of the pods waited no longer than so many seconds."""
+
+    seconds: list[float]
+    share: list[float]
+    waiting: int  # pods that were never placed
+
+
+class WaitingColumns(msgspec.Struct):
+    """Pods that wait for the same reason, as `fairway status` puts them together; the most first."""
+
+    reason: list[str]
+    pods: list[int]
+    longest_seconds: list[float]
+    longest_pod: list[str]
+    job: list[str | None]
+
+
+class WaitingAnswer(msgspec.Struct):
+    """Who waits at a time and why; what has ended by then, by how."""
+
+    at: float
+    waiting: int
+    columns: WaitingColumns
+    ended: dict[str, int]
+
+
+class NodeColumns(msgspec.Struct):
+    """Nodes that were there at a time are `is_there`; the others have no state."""
+
+    row: list[int]
+    node: list[str]
+    node_id: list[int]
+    is_there: list[bool]
+    is_ready: list[bool | None]
+    is_unschedulable: list[bool | None]
+    pods: list[int | None]
+    share: list[float | None]  # of the resource asked for, held at that time
+    held: list[dict[str, int] | None]
+    allocatable: list[dict[str, int] | None]
+
+
+class DeviceColumns(msgspec.Struct):
+    """GPU devices."""
+
+    row: list[int]
+    device: list[str]  # node/index
+    node: list[str]
+    index: list[int]
+    model: list[str]
+
+
+class CellAnswer(msgspec.Struct):
+    """One cell of a heat map; of many nodes and pods the first 20 are named."""
+
+    begin: float
+    end: float
+    share: float | None
+    num_nodes: int
+    nodes: list[str]
+    num_pods: int
+    pods: list[str]
+
+
+class LaneColumns(msgspec.Struct):
+    """Who held what, from when to when; `to_seconds` null: until the end of the run."""
+
+    node: list[str]
+    node_id: list[int]
+    lane: list[int]
+    pod: list[str]
+    pod_id: list[int]
+    from_seconds: list[float]
+    to_seconds: list[float | None]
+    reason: list[str | None]
+    amounts: list[dict[str, int]]
+
+
+class NodeStretch(msgspec.Struct):
+    """A state of a node."""
+
+    node: str
+    node_id: int
+    from_seconds: float
+    to_seconds: float | None
+    change: str
+    gone: str | None
+    is_ready: bool
+    is_unschedulable: bool
+    allocatable: dict[str, int]
+
+
+class LanesAnswer(msgspec.Struct):
+    """Pods of some nodes; of too many only how many there were, on average over each of 480 stretches."""
+
+    collapsed: bool
+    num_intervals: int
+    lanes: LaneColumns
+    counts: CurveAnswer | None
+    states: list[NodeStretch]
+
+
+class PodColumns(msgspec.Struct):
+    """Pods as they were at the end of the run."""
+
+    pod_id: list[int]
+    pod: list[str]
+    uid: list[str]
+    namespace: list[str]
+    owner: list[str | None]
+    user: list[str]
+    scheduler: list[str]
+    priority: list[int]
+    state: list[Literal["waiting", "running", "ended"]]
+    created_seconds: list[float]
+    bound_seconds: list[float | None]
+    started_seconds: list[float | None]
+    ended_seconds: list[float | None]
+    wait_seconds: list[float]
+    attempts: list[int]
+    node: list[str | None]
+    reason: list[str | None]
+    refused_by: list[str | None]
+    refusal: list[str | None]
+
+
+class DecisionColumns(msgspec.Struct):
+    """Attempts."""
+
+    decision_id: list[int]
+    time_seconds: list[float]
+    scheduler: list[str]
+    pod: list[str]
+    attempt: list[int]
+    outcome: list[str]
+    node: list[str | None]
+    num_nodes: list[int | None]
+    num_feasible: list[int]
+    score: list[int | None]
+    cycle_seconds: list[float]
+    nominated_node: list[str | None]
+    num_victims: list[int]
+    message: list[str | None]
+
+
+class FilterCount(msgspec.Struct):
+    """How many nodes a plugin refused, and why."""
+
+    plugin: str
+    code: str
+    reason: str
+    num_nodes: int
+
+
+class DecisionAnswer(msgspec.Struct):
+    """One attempt with all that was kept of it."""
+
+    decision: DecisionColumns
+    filter_counts: list[FilterCount]
+    scores: list[dict[str, Any]]
+    preemptions: list[dict[str, Any]]
+    plugin_times: list[dict[str, Any]]
+
+
+class QueueColumns(msgspec.Struct):
+    """Who waits."""
+
+    pod_id: list[int]
+    pod: list[str]
+    scheduler: list[str]
+    place: list[str]
+    since_seconds: list[float]
+    event: list[str]
+    created_seconds: list[float]
+    attempts: list[int]
+    refused_by: list[str | None]
+    refusal: list[str | None]
+
+
+class QueuePage(msgspec.Struct):
+    """A page of the queue, and how many are where."""
+
+    places: dict[str, int]
+    columns: QueueColumns
+    num_rows: int
+    total: int
+    next: str | None
+
+
+class JobColumns(msgspec.Struct):
+    """Jobs of queues, those that run before those that wait, these in the order in which they will start."""
+
+    position: list[int | None]  # in its queue, from 1; of those that wait
+    job: list[str]
+    queue: list[str]
+    state: list[str]
+    reason: list[str | None]
+    user: list[str]
+    account: list[str]
+    size: list[str]
+    submitted_seconds: list[float]
+    started_seconds: list[float | None]
+    limit_seconds: list[float | None]
+    jobs_ahead: list[int | None]
+    cpu_milli_ahead: list[int | None]
+    gpu_ahead: list[int | None]
+    likely_seconds: list[float | None]
+    safe_seconds: list[float | None]
+    by_limits_seconds: list[float | None]
+    is_promised: list[bool | None]
+
+
+class ShareColumns(msgspec.Struct):
+    """Accounts and users, each below its account."""
+
+    name: list[str]
+    is_user: list[bool]
+    shares: list[int | str]  # `parent`: those of its account
+    used: list[float]
+    norm: list[float]
+    level: list[float | None]
+    factor: list[float | None]
+
+
+class SharesAnswer(msgspec.Struct):
+    """Who is entitled to what, and used how much."""
+
+    at: float
+    columns: ShareColumns
+
+
+class PluginTree(msgspec.Struct):
+    """Processor time: of the whole, of a scheduler, of an extension point, of a plugin."""
+
+    name: str
+    cpu_seconds: float
+    num_calls: int
+    children: list[PluginTree]
+
+
+class FoundNames(msgspec.Struct):
+    """What begins so, then what has it anywhere."""
+
+    kind: list[Literal["pod", "node", "owner"]]
+    name: list[str]
+
+
+class ComparedMetric(msgspec.Struct):
+    """One number of several runs; differences to the first run."""
+
+    name: str
+    unit: str
+    better: str
+    meaning: str
+    values: list[float | None]
+    differences: list[float | None]
+    relative: list[float | None]
+    is_better: list[bool | None]
+
+
+class ComparedRuns(msgspec.Struct):
+    """Runs side by side; `first`: for each but the first, the first decision in which they part."""
+
+    runs: list[str]
+    notes: list[str]
+    metrics: list[ComparedMetric]
+    first: list[dict[str, Any]]
