@@ -13,7 +13,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-desk bench-estimates bench-logs soak chaos fuzz reference e2e lock protos sbom image format clean
+.PHONY: help demo test browser database system pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-desk bench-estimates bench-logs bench-pages soak soak-jobs chaos fuzz reference e2e lock protos sbom image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,15 @@ test: check ## everything CI checks: make check, then the tests; some also on th
 browser: ## Debian's chromium, with which tests look at pages, if it is not there yet
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } || \
 		{ echo "no chromium: install it in your system's way; without it tests of pages are skipped" >&2; exit 1; }
+
+database: ## Debian's PostgreSQL, in which tests keep a ledger, if it is not there yet
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql; } || \
+		{ echo "no PostgreSQL: install its server in your system's way; without it tests of the ledger are skipped" >&2; exit 1; }
+
+system: ## what tests use of the system, one after the other: a browser, a database
+	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory database
 
 pythons: $(STAMP) ## the tests on every Python that the machine has, from 3.11 on
 	$(BIN)/python -m nox -- --numprocesses $(WORKERS)
@@ -72,8 +81,14 @@ bench-estimates: $(STAMP) ## when will it start: how good the dates of logged an
 bench-logs: $(STAMP) ## what logs of jobs cost through the whole engine; PYSS=folder PYSS_PYTHON=python2.7 to compare
 	$(BIN)/python benchmarks/logs.py $(if $(PYSS),--pyss $(PYSS)) $(if $(PYSS_PYTHON),--python $(PYSS_PYTHON))
 
+bench-pages: $(STAMP) ## what pages cost: the heat map of 10,000 nodes and a day, answers of the API
+	$(BIN)/python benchmarks/pages.py
+
 soak: $(STAMP) ## 25 minutes of churn on a real API server: memory and latency stay flat
 	$(BIN)/python benchmarks/soak.py
+
+soak-jobs: $(STAMP) ## 12 minutes of jobs that come and go, 20 a second: memory stays flat and the books balance
+	$(BIN)/python benchmarks/soak_jobs.py
 
 chaos: $(STAMP) ## everything goes wrong on a real API server, kind by kind: what must hold still does
 	$(BIN)/python -m tests.chaos

@@ -3,8 +3,9 @@
 In: nothing, or `--nodes`, `--pods`, `--jobs`, `--members` (the most a job has), `--repeat`. Out: CPU seconds of whole
 passes of a desk in a simulated cluster (order, plan, reasons, records; `benchmarks/plan.py` has the plan alone): the
 first over all jobs, with 100 promises and with one for everybody, then one in which nothing changed and one with an
-arrival; exit code 1 if one is above its bound. The first pass also reads every job as the plan sees it (its classes,
-its rows), which is done once in a job's life. Called by `make bench-desk`.
+arrival; and of the first one the longest slice, as a live scheduler cuts it, as many steps as fit into 4 ms; exit code
+1 if one is above its bound. The first pass also reads every job as the plan sees it (its classes, its rows), which is
+done once in a job's life. Called by `make bench-desk`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from fairway.testing import node, pod
 
 BOUNDS: Final = {"depth 100": 0.3, "all": 6.0, "nothing changed": 0.02, "one arrival": 0.03}
 """CPU seconds, on one core of a usual machine."""
+LONGEST_SLICE: Final = 0.010
+SLICE: Final = 0.004
 
 HOUR: Final = 3600.0
 PLAIN: Final = WeightSpec(age=0, size=0, fair_share=0, queue=0, class_=0)
@@ -89,6 +92,19 @@ def measure(desk: Desk) -> tuple[float, str]:
     return seconds, f"{len(outcome.started)} started, {len(desk.machine.calendar.promises)} promised, {waiting} wait"
 
 
+def slices(desk: Desk) -> list[float]:
+    """CPU seconds of each slice of a pass, the longest last."""
+    steps, found = desk.pass_steps(), []
+    is_over = False
+    while not is_over:
+        before = now = time.process_time()
+        while now < before + SLICE and not is_over:
+            is_over = next(steps, steps) is steps
+            now = time.process_time()
+        found.append(now - before)
+    return sorted(found)
+
+
 def main() -> int:
     """Measure, print, compare with the bounds."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -101,12 +117,18 @@ def main() -> int:
     limits = QueueLimits(max=Duration(1000 * 86400), kill_grace=Duration(0))
     times: dict[str, list[float]] = {name: [] for name in BOUNDS}
     words: dict[str, str] = {}
+    cut: dict[str, list[float]] = {"depth 100": [], "all": []}
     for seed in range(arguments.repeat):
         for name, said in (("depth 100", {"depth": 100}), ("all", {"discipline": "conservative"})):
             simulation, desk = cluster(arguments, QueueSpec(weights=PLAIN, limits=limits, **said), seed)
             gc.collect()
             seconds, words[name] = measure(desk)
             times[name].append(seconds)
+            _, other = cluster(arguments, QueueSpec(weights=PLAIN, limits=limits, **said), seed)
+            gc.collect()
+            gc.freeze()  # as a live scheduler does
+            cut[name] += slices(other)
+            gc.unfreeze()
         for name in ("nothing changed", "one arrival"):
             if name == "one arrival":
                 for each in job_pods("late", 1, np.random.default_rng(seed)):
@@ -118,6 +140,13 @@ def main() -> int:
         seconds = median(times[name])
         is_slow |= seconds > bound
         print(f"{name:16} {seconds:8.3f} s of CPU, at most {bound:g}   {words[name]}")
+    for name, found in cut.items():
+        longest = [f"{each * 1000:.1f}" for each in sorted(found)[:-5:-1]]
+        is_slow |= max(found) > LONGEST_SLICE
+        bound = f"at most {LONGEST_SLICE * 1000:g}"
+        print(
+            f"{name:16} {longest[0]:>8} ms the longest slice, {bound}   {len(found)} slices: {', '.join(longest)} ..."
+        )
     return int(is_slow)
 
 

@@ -2,19 +2,18 @@
 
 The same waiting pods are bound again and again, by a scheduler that nobody follows, one whose stream is read whole, one
 whose reader has stopped reading, and one that tells a sniffer which is not there. The kinds take turns, forwards and
-backwards; in each turn a fresh scheduler binds several bursts of pods, and the median of its bursts is the turn's. Each
-turn is compared with that of nobody's in the same round, and of these ratios the median counts, told with the least and
-the greatest. There are two of them:
+backwards; in each turn a fresh scheduler binds a few bursts of pods. Whatever else a machine does makes a burst slower
+and none makes one quicker, so of each kind the mean of its quickest bursts counts, as a share of nobody's. Two numbers:
 
-- pods bound a second by the clock. On a machine whose processors are all busy, as a small one's are that has the API
-  server on it as well, everything shows in it that anybody does besides. The reader is of low priority (`nice`), as it
-  stands for one on another machine; `beside` is one that is not.
+- pods bound a second by the clock, which is what the budgets are about. On a machine whose processors are all busy, as
+  a small one's are that has the API server on it as well, everything shows in it that anybody does besides. The reader
+  is of low priority (`nice`), as it stands for one on another machine; `beside` is one that is not.
 - pods a second of the scheduler's own processor time, in which its own work shows, and nothing else.
 
-What the process that serves the stream and the reader take is told as well. A budget is missed if both ratios say so.
-Then a million events go through one ring.
+The same with the medians of each turn, compared with nobody's turn of the same round, tells how even the machine was.
+What the process that serves the stream and the reader take is told as well. Then a million events go through one ring.
 
-    python benchmarks/stream.py                        five rounds, 500 nodes, three bursts of 1,000 pods
+    python benchmarks/stream.py                        eight rounds, 500 nodes, three bursts of 1,000 pods
     python benchmarks/stream.py --rounds 3 --kinds read,no-sniffer
 
 Exit code 1 below 95 % with a reader, 95 % with one that has stopped, 98 % with a sniffer that is not there, if a reader
@@ -47,6 +46,8 @@ from tests.kube.processes import Program, free_port
 
 LEAST = {"read": 0.95, "stopped": 0.95, "no-sniffer": 0.98}
 MOST_MIB = 64
+QUICKEST = 3
+"""So many bursts of a kind count."""
 EVENTS = 1_000_000
 PLUGINS = ("NodeResourcesFit", "NodeAffinity", "TaintToleration", "PodTopologySpread", "InterPodAffinity")
 
@@ -150,21 +151,33 @@ def burst(control_plane: ControlPlane, parts: Followed, pods: Sequence[Any]) -> 
     return Burst(len(pods) / seconds, cpu, served, read)
 
 
-def turn(control_plane: ControlPlane, kind: Kind, pods: Sequence[Any], num_bursts: int, log: Path) -> Burst:
-    """The median of some bursts, number by number; who reads gets every pod's binding."""
+def turn(control_plane: ControlPlane, kind: Kind, pods: Sequence[Any], num_bursts: int, log: Path) -> list[Burst]:
+    """Some bursts; who reads gets every pod's binding."""
     with followed(control_plane, kind, log) as parts:
         bursts = [burst(control_plane, parts, pods) for _ in range(num_bursts)]
         if parts.reader is not None and not kind.is_stopped:
             told = '"kind":"bound"'
             wanted = num_bursts * len(pods)
             parts.reader.wait_until(lambda: log.read_text().count(told) == wanted, f"{wanted} bindings were read", 60)
+    return bursts
+
+
+def middle(bursts: Sequence[Burst]) -> Burst:
+    """Their medians, number by number."""
     return Burst(*(statistics.median(values) for values in zip(*bursts, strict=True)))
+
+
+def quickest(bursts: Sequence[Burst]) -> tuple[float, float]:
+    """Pods a second by the clock and by the scheduler's processor time, of the quickest by each."""
+    by_clock = sorted((each.pods_per_second for each in bursts), reverse=True)[:QUICKEST]
+    by_cpu = sorted(each.cpu_ms_per_pod for each in bursts)[:QUICKEST]
+    return statistics.mean(by_clock), 1000 / statistics.mean(by_cpu)
 
 
 def measure(kinds: Sequence[str], num_nodes: int, num_pods: int, num_bursts: int, num_rounds: int) -> bool:
     """Print a line for each turn and for each kind; whether all keep to the budget."""
     nodes, pods = workload(num_nodes, num_pods)
-    rounds: list[dict[str, Burst]] = []
+    rounds: list[dict[str, list[Burst]]] = []
     with tempfile.TemporaryDirectory() as folder, cluster(nodes) as control_plane:
         turn(control_plane, KINDS["nobody"], pods, 1, Path(folder) / "first.log")  # the server's caches are cold
         for number in range(num_rounds):
@@ -173,15 +186,25 @@ def measure(kinds: Sequence[str], num_nodes: int, num_pods: int, num_bursts: int
             for name in ["nobody", *kinds][:: 1 if number % 2 == 0 else -1]:
                 found = turn(control_plane, KINDS[name], pods, num_bursts, Path(folder) / f"{name}-{number}.log")
                 rounds[-1][name] = found
-                print(f"round {number + 1}, {name:>10}: {found}", flush=True)
+                print(f"round {number + 1}, {name:>10}: {middle(found)}", flush=True)
     is_met = True
+    nobody = quickest([burst for each in rounds for burst in each["nobody"]])
     for name in kinds:
-        wall = [each[name].pods_per_second / each["nobody"].pods_per_second for each in rounds]
-        cpu = [each["nobody"].cpu_ms_per_pod / each[name].cpu_ms_per_pod for each in rounds]
+        clock, cpu = (
+            mine / theirs
+            for mine, theirs in zip(quickest([burst for each in rounds for burst in each[name]]), nobody, strict=True)
+        )
+        pairs = [(middle(each[name]), middle(each["nobody"])) for each in rounds]
+        turns = [mine.pods_per_second / theirs.pods_per_second for mine, theirs in pairs]
+        cpu_turns = [theirs.cpu_ms_per_pod / mine.cpu_ms_per_pod for mine, theirs in pairs]
         least = LEAST.get(name, 0.0)
-        is_met &= max(statistics.median(wall), statistics.median(cpu)) >= least
-        wanted = f"; at least {least:.0%}" if least else ""
-        print(f"{name:>10}: {spread(wall)} by the clock, {spread(cpu)} by processor time{wanted}", flush=True)
+        is_met &= clock >= least
+        wanted = f"; at least {least:.0%} by the clock" if least else ""
+        print(
+            f"{name:>10}: {clock:.1%} by the clock, {cpu:.1%} by processor time{wanted}"
+            f" (turn by turn {spread(turns)}, {spread(cpu_turns)})",
+            flush=True,
+        )
     return is_met
 
 
@@ -219,7 +242,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=500)
     parser.add_argument("--pods", type=int, default=1000)
     parser.add_argument("--bursts", type=int, default=3)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--kinds", default=",".join(name for name in KINDS if name != "nobody"))
     chosen = parser.parse_args()
     load, cores = os.getloadavg()[0], os.cpu_count() or 1

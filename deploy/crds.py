@@ -81,6 +81,10 @@ RULES: Final[dict[str, list[tuple[str, str]]]] = {
             "an interactive queue promises everybody a date: leave discipline out, or write conservative",
         ),
         ("!has(self.nodes) || !has(self.nodes.count)", "nodes.count is for reservations"),
+        (
+            "!has(self.stateUntil) || (has(self.state) && self.state != 'Open')",
+            "stateUntil is the end of another state than Open: leave it out, or say which state",
+        ),
     ],
     "WindowSpec": [
         ("has(self.start) != has(self.schedule)", "say when: a start, or a schedule; not both"),
@@ -119,7 +123,12 @@ PRESET: Final = {
 }
 """What the server fills in, so that columns have it."""
 
-MOMENTS: Final = {"WindowSpec": ("start",), "ReservationSpec": ("start",), "JobRecordSpec": ("requeueBefore",)}
+MOMENTS: Final = {
+    "QueueSpec": ("stateUntil",),
+    "WindowSpec": ("start",),
+    "ReservationSpec": ("start",),
+    "JobRecordSpec": ("requeueBefore",),
+}
 SPANS: Final = {"JobRecordSpec": ("timeLimit",)}
 
 
@@ -157,7 +166,7 @@ KINDS: Final = (
         QueueSpec,
         QueueStatus,
         (
-            Column("State", ".spec.state"),
+            Column("State", ".status.state"),
             Column("Policy", ".spec.policy"),
             Column("Waiting", ".status.waiting", "integer"),
             Column("Running", ".status.running", "integer"),

@@ -1,9 +1,10 @@
 """The lock files of the image: which packages, in which versions, with which hashes.
 
-In: the dependencies and the build backend in pyproject.toml, and the versions in requirements/test.txt, so that the
-image runs what the tests ran. Out: requirements/runtime.txt and requirements/build.txt, for `pip install
---require-hashes`, with the hashes of the wheels for the image's Python on the platforms it is built for. Where wheels
-come from is the business of the machine that installs them: no address is written down. `make lock` runs this.
+In: the dependencies, the extra `ledger` and the build backend in pyproject.toml, and the versions in
+requirements/test.txt, so that the image runs what the tests ran. Out: requirements/runtime.txt and
+requirements/build.txt, for `pip install --require-hashes`, with the hashes of the wheels for the image's Python on the
+platforms it is built for. Where wheels come from is the business of the machine that installs them: no address is
+written down. `make lock` runs this.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-__all__ = ["BUILD", "PYTHON", "RUNTIME", "Locked", "image_environment", "read_lock"]
+__all__ = ["BUILD", "PYTHON", "RUNTIME", "Locked", "image_environment", "image_requirements", "read_lock"]
 
 ROOT: Final = Path(__file__).parents[1]
 RUNTIME: Final = ROOT / "requirements" / "runtime.txt"
@@ -32,6 +33,10 @@ PYTHON: Final = "3.13"
 """The image's; deploy/Dockerfile names the same."""
 MACHINES: Final = ("x86_64", "aarch64")
 GLIBC: Final = ("2_17", "2_28")
+
+IMAGE_EXTRAS: Final = ("ledger",)
+LIBPQ: Final = "psycopg-binary"
+"""A libpq for the image, which has none: what `psycopg[binary]` adds."""
 
 HEADER: Final = """\
 # {what}, for Python {python} on Linux ({machines}).
@@ -61,6 +66,12 @@ def read_lock(path: Path) -> list[Locked]:
         name, version, hashes, needed_by = found.groups()
         packages.append(Locked(name, version, tuple(re.findall(r"[0-9a-f]{64}", hashes)), tuple(needed_by.split(", "))))
     return packages
+
+
+def image_requirements(project: Mapping[str, Any]) -> list[str]:
+    """What is installed in the image: what the package needs, and what the scheduler may be asked for."""
+    extras = project["optional-dependencies"]
+    return [*project["dependencies"], *(line for extra in IMAGE_EXTRAS for line in extras[extra]), LIBPQ]
 
 
 def image_environment(machine: str = "x86_64") -> dict[str, str]:
@@ -140,7 +151,7 @@ def _text(what: str, packages: list[Locked]) -> str:
 def main() -> None:
     """Write both files anew."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    RUNTIME.write_text(_text("What the image runs on", lock(project["project"]["dependencies"])))
+    RUNTIME.write_text(_text("What the image runs on", lock(image_requirements(project["project"]))))
     BUILD.write_text(_text("What builds the wheel in the image", lock(project["build-system"]["requires"])))
 
 

@@ -65,3 +65,36 @@ def test_what_data_costs_is_measured_on_pods_that_use_it(kind: str) -> None:
         thing for thing in map(decode_object, data["objects"](60, generator)) if thing.kind == "DatasetInternal"
     ]
     assert len(datasets) == 500
+
+
+@pytest.fixture(scope="module")
+def gang_days() -> dict[str, Any]:
+    return runpy.run_path(str(BENCHMARKS / "gang_days.py"))
+
+
+def test_days_of_gangs_are_a_row_for_each_mode(gang_days: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert gang_days["main"](["--until", "20m", "--seeds", "2", "--each"]) == 0
+    printed, each = capsys.readouterr()
+    assert len(each.splitlines()) == 2 * len(gang_days["MODES"])
+    opening, _, heading, rule, *rows = printed.splitlines()
+    assert opening.startswith("Jobs created: ")
+    assert heading == gang_days["HEADING"]
+    assert {line.count("|") for line in (heading, rule, *rows)} == {9}
+    assert [row.split(" | ")[0] for row in rows] == [f"| {mode}" for mode in gang_days["MODES"]]
+
+
+def test_a_row_tells_the_least_and_the_most(gang_days: dict[str, Any]) -> None:
+    figures = gang_days["DayFigures"]
+    days = [
+        figures("kube", 0, 1162, 1158, 0.01, 1194.2, 0.0, 0, 0.833, 78.4),
+        figures("kube", 1, 1156, 1156, 0.01, 234.4, 2.5, 0, 0.892, 287.0),
+    ]
+    said = "| kube | 1,158, 1,156 | 0.01 | 234 to 1,194 | 0 to 2.5 | 0 | 83.3 to 89.2 % | 78 to 287 |"
+    assert gang_days["row"](days) == said
+
+
+@pytest.mark.parametrize("arguments", [["--modes", "kube,yunikorn"], ["--seeds", "0"]], ids=["no mode", "no seed"])
+def test_days_of_nothing_are_refused(gang_days: dict[str, Any], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        gang_days["main"](arguments)
+    assert refused.value.code == 2

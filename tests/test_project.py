@@ -190,6 +190,7 @@ def test_wheel_carries_its_version_licence_and_commands(wheel: zipfile.ZipFile) 
     assert re.findall(r"^([\w-]+) = (\S+)$", commands, re.MULTILINE) == [
         ("fairway", "fairway.cli.main:main"),
         ("kubectl-fairway", "fairway.cli.main:main"),
+        ("kubectl_complete-fairway", "fairway.cli.kubectl_completion:main"),
     ]
 
 

@@ -24,6 +24,10 @@ SAID: dict[str, Any] = {
     "labels": {"fairway.dev/queue": "q"},
     "annotations": {"fairway.dev/time-limit": "10s"},
 }
+GANG_OF_NINE: dict[str, Any] = {
+    "labels": {"fairway.dev/queue": "q"},
+    "annotations": {"fairway.dev/time-limit": "10s", "fairway.dev/gang": "j", "fairway.dev/gang-size": "9"},
+}
 
 
 def standing_of(room: Room, name: str) -> tuple[JobState, object]:
@@ -34,8 +38,21 @@ def standing_of(room: Room, name: str) -> tuple[JobState, object]:
 @pytest.mark.parametrize(
     ("members", "resource", "needs", "most", "words"),
     [
-        ([job("j", cpu=5)], "cpu", 5000, 4000, "the most that 2 nodes that it may be on has is 4"),
-        ([job(f"j-{n}", cpu=3, gang="j", gang_size="3") for n in range(3)], "cpu", 9000, 6000, "have room for 2"),
+        ([job("j", cpu=5)], "cpu", 5000, 4000, "any of 2 nodes that it may be on has is 4: ask for at most 4"),
+        (
+            [job(f"j-{n}", cpu=3, gang="j", gang_size="3") for n in range(3)],
+            "cpu",
+            9000,
+            6000,
+            "have room for 2: ask for at most 2 members",
+        ),
+        (
+            [pod(f"j-{n}", cpu=1, memory="16Gi", **GANG_OF_NINE) for n in range(9)],
+            "cpu",
+            9000,
+            8000,
+            "have room for 8: ask for at most 4 members",
+        ),
         (
             [pod("j", cpu=1, requests={"example.com/fpga": "2"}, **SAID)],
             "example.com/fpga",
@@ -51,7 +68,7 @@ def standing_of(room: Room, name: str) -> tuple[JobState, object]:
             "no node suits it",
         ),
     ],
-    ids=["one node", "all nodes", "no such resource", "no such node"],
+    ids=["one node", "all nodes", "all nodes, two resources", "no such resource", "no such node"],
 )
 def test_what_can_never_run_is_refused_with_the_number_that_forbids_it(
     members: list[Pod], resource: str, needs: int, most: int, words: str

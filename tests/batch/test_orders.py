@@ -99,9 +99,14 @@ def test_a_requeued_job_keeps_its_place_and_pays_for_what_it_used() -> None:
 
 def test_a_job_that_nobody_makes_anew_is_not_requeued() -> None:
     room = Room([(0.0, job("alone", run=50.0, limit=60.0))], orders=[order(20.0, "requeue", "alone")])
+    room.until(30.0)
+    answer = room.find("alone").ledger.answer
     room.until(100.0)
     assert room.desk.book.ended["default/alone"].outcome is JobOutcome.SUCCEEDED
     assert "RequeueRefused" in reasons(room, "alone")
+    assert answer is not None
+    assert (answer.about, answer.is_granted) == ("requeueBefore", False)
+    assert answer.words.startswith("it goes on: ")
 
 
 def test_an_order_about_a_job_that_is_not_there_is_told_and_nothing_else_happens() -> None:
@@ -150,9 +155,54 @@ def test_an_extension_never_delays_a_promise_and_says_how_far_it_may_go(by_owner
         "longest possible: +5m (until 00:06:40)"
     )
     assert room.find("long").ledger.granted_limit == 100.0, "all or nothing"
+    answer = room.find("long").ledger.answer
+    assert answer is not None
+    assert (answer.is_granted, answer.asked, answer.limit, answer.longest) == (False, 700.0, 100.0, 400.0)
+    assert (answer.stopped_by, answer.stopper, answer.stopped_at) == ("promise", "default/wide", 400.0)
+    assert (answer.by_owner, answer.time, answer.words) == (by_owner, 50.0, refused)
     room.until(1000.0)
     assert reasons(room, "long").count("LimitRefused") == 2, "the longest was granted, a minute more was not"
     assert room.starts["wide"] == 400.0
+
+
+def test_what_was_refused_and_taken_back_is_judged_anew() -> None:
+    """An operator asks, takes it back, and asks for the same when nothing is in the way any more."""
+    jobs = [(0.0, job("long", run=90.0, limit=100.0))]
+    change = queue(extension=ExtensionRules(max=Duration(500)))
+    room = Room(
+        jobs,
+        queues={"q": {"extension": ExtensionRules(max=Duration(120))}},
+        orders=[order(40.0, "queue", "q", spec=change)],
+    )
+    room.until(10.0)
+    long, heed = room.find("long"), room.desk.ordering.heed
+    asked = JobOrders(time_limit=400.0)
+    for orders, is_granted in ((asked, False), (JobOrders(), False), (asked, False)):
+        heed(long, orders)
+        room.desk.run_pass()
+        assert long.ledger.answer is not None
+        assert (long.ledger.answer.is_granted, long.ledger.granted_limit) == (is_granted, 100.0)
+    assert reasons(room, "long").count("LimitRefused") == 2
+    room.until(50.0)
+    heed(long, asked)
+    room.desk.run_pass()
+    assert reasons(room, "long").count("LimitRefused") == 2, "it stands there, and was answered"
+    heed(long, JobOrders())
+    heed(long, asked)
+    room.desk.run_pass()
+    assert long.ledger.granted_limit == 400.0
+    assert long.ledger.answer is not None
+    assert (long.ledger.answer.is_granted, long.ledger.answer.limit, long.ledger.answer.time) == (True, 100.0, 50.0)
+
+
+def test_a_limit_that_is_so_already_is_no_news() -> None:
+    room = Room([(0.0, job("long", run=90.0, limit=100.0))])
+    room.until(10.0)
+    long = room.find("long")
+    room.desk.ordering.heed(long, JobOrders(time_limit=100.0))
+    room.desk.run_pass()
+    assert (long.ledger.answer, long.ledger.answered_limit) == (None, 100.0)
+    assert "LimitChanged" not in reasons(room, "long")
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
 """Maintenance: phases, who leaves when, and cordons that are given back."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairway.batch.actions import Action, CordonNode, DeletePod, EvictPod, UncordonNode
 from fairway.batch.affected_jobs import AffectedJob, affected_jobs, still_there

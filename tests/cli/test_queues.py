@@ -55,7 +55,13 @@ def test_every_form_can_be_printed(queues: str, command: tuple[str, ...], capsys
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        pytest.param(("jobs",), 2, "of what? --run RUN", id="no run"),
+        pytest.param(("jobs", "--kubeconfig", "no-such-file"), 4, "no cluster to talk to", id="no cluster"),
+        pytest.param(("jobs", "--at", "1h"), 2, "--at is about a moment of a run", id="no run"),
+        pytest.param(("jobs", "--run", "RUN", "--live"), 2, "exclude each other", id="a run and a cluster"),
+        pytest.param(("jobs", "--run", "RUN", "--watch"), 2, "--watch is for a live cluster", id="a run is watched"),
+        pytest.param(("jobs", "-n", "a", "-A"), 2, "exclude each other", id="one namespace and all"),
+        pytest.param(("when", "--cpu", "4"), 2, "only the scheduler knows", id="nobody to ask"),
+        pytest.param(("usage", "--from", "1h"), 2, "--from is for a run", id="a moment of no run"),
         pytest.param(("jobs", "--run", "RUN", "--at", "90h"), 2, "the run ended before", id="after the end"),
         pytest.param(("jobs", "--run", "RUN", "--queue", "bacth"), 2, "→ --queue batch", id="no such queue"),
         pytest.param(("jobs", "--run", "RUN", "--state", "Sleeping"), 2, "Sleeping", id="no such state"),
@@ -64,10 +70,14 @@ def test_every_form_can_be_printed(queues: str, command: tuple[str, ...], capsys
         pytest.param(("queue", "intr", "--run", "RUN"), 2, "there are batch, inter", id="no such queue to show"),
         pytest.param(("usage", "--run", "RUN", "--period", "1999"), 2, "nothing of 1999", id="another year"),
         pytest.param(("usage", "--run", "RUN", "--period", "soon"), 2, "is no period", id="no period"),
+        pytest.param(("usage", "--run", "RUN", "--from", "2h", "--to", "1h"), 2, "not after --from", id="no time"),
         pytest.param(("usage", "--run", "RUN", "--export", "books.txt"), 2, ".csv or .parquet", id="no form"),
         pytest.param(("usage", "--run", "RUN", "--account", "x"), 2, "there are physics", id="no such account"),
         pytest.param(("when", "--run", "RUN"), 2, "of what? JOB, -f or --cpu", id="when of nothing"),
         pytest.param(("when", "--run", "RUN", "--cpu", "many", "--queue", "batch"), 2, "no amount", id="no amount"),
+        pytest.param(
+            ("when", "--run", "RUN", "--cpu", "-8", "--queue", "batch"), 2, "less than 0", id="an amount below zero"
+        ),
         pytest.param(("when", "--run", "RUN", "--cpu", "4"), 2, "names no queue", id="no queue"),
         pytest.param(
             ("when", "--run", "RUN", "--cpu", "99", "--queue", "batch"), 3, "NeverFits", id="a job that never fits"
@@ -77,6 +87,8 @@ def test_every_form_can_be_printed(queues: str, command: tuple[str, ...], capsys
         ),
         pytest.param(("jobs", "--run", "no-such-file"), 1, "no-such-file", id="no file"),
         pytest.param(("why", "long-job-0", "--run", "RUN", "--at", "1h"), 3, "LimitTooLong", id="why of a refused job"),
+        pytest.param(("when", "long-job-0", "--run", "RUN"), 3, "is refused: LimitTooLong", id="when of a refused job"),
+        pytest.param(("when", "batch-job-0", "--run", "RUN"), 2, "does not wait", id="when of one that is over"),
     ],
 )
 def test_how_it_ends(
@@ -137,3 +149,23 @@ def test_the_books_are_exported(queues: str, tmp_path: Path, ending: str, capsys
     (count,) = duckdb.connect().execute(f"SELECT count(*) FROM '{file}'").fetchall()[0]
     assert f"{count} lines of the books" in err
     assert count > 40
+
+
+def test_the_parts_of_a_time_add_up(capsys: pytest.CaptureFixture[str], queues: str) -> None:
+    totals = []
+    for times in (("--from", "0", "--to", "40m"), ("--from", "40m", "--to", "90m"), ("--to", "90m")):
+        code, out, _ = run(capsys, "usage", "--run", queues, "-o", "json", *times)
+        assert code == 0
+        totals.append(json.loads(out)["total"])
+    assert totals[0] + totals[1] == pytest.approx(totals[2])
+    assert min(totals) > 0
+
+
+def test_the_first_of_a_queue_starts_when_its_jobs_say(capsys: pytest.CaptureFixture[str], queues: str) -> None:
+    """What `queue` tells of its head is the first date that `jobs` tells."""
+    _, listed, _ = run(
+        capsys, "jobs", "--run", queues, "--at", "1h", "--queue", "batch", "--state", "queued", "-o", "json"
+    )
+    _, queue, _ = run(capsys, "queue", "batch", "--run", queues, "--at", "1h", "-o", "json")
+    dates = [job["dates"]["likelySeconds"] for job in json.loads(listed)["jobs"] if job.get("dates")]
+    assert json.loads(queue)["queues"][0]["headStartsSeconds"] == min(dates)

@@ -108,7 +108,7 @@ def test_where_most_pods_wait_no_fewer_nodes_are_proposed(place: Folder) -> None
 def test_a_label_that_no_node_has_is_an_error_with_near_names(place: Folder) -> None:
     run = busy_run(place.path)
     printed = place.run("status", "--run", run, "--by", "topology.kubernetes.io/zones")
-    assert (printed.code, printed.out) == (1, "")
+    assert (printed.code, printed.out) == (2, "")
     assert "no node has that label" in printed.err
     assert "did you mean topology.kubernetes.io/zone?" in printed.err
     assert "did you mean kubernetes.io/hostname?" in place.run("status", "--run", run, "--by", "host").err

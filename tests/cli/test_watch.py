@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -105,6 +106,11 @@ MISTAKES = {
         4,
         "127.0.0.1:1: Connection refused\n→ is it there?",
     ),
+    "nothing to trust": (
+        ("watch", "127.0.0.1:1", "--certificate-authority", "{day}"),
+        2,
+        "day.yaml holds no certificate\n→ it has to be PEM",
+    ),
     "an open simulation": (("sim", "{day}", "--stream", "0.0.0.0:1"), 2, "a simulation knows nobody who could say"),
     "two simulations": (
         ("sim", "{day}", "--stream", "127.0.0.1:0", "--policy", "default", "--policy", "packed"),
@@ -122,6 +128,18 @@ def test_mistakes_are_named(folder: Folder, arguments: tuple[str, ...], code: in
     printed = folder.run(*(one.format(day=day) for one in arguments))
     assert words in printed.err
     assert printed.code == code
+
+
+def test_a_taken_address_is_told_in_our_words_alone(tmp_path: Path) -> None:
+    """The library itself would write lines before them."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        command = [*FAIRWAY, "sniff", "run.duckdb", "--listen", address]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60)
+    assert done.returncode == 1
+    first, *others = done.stderr.splitlines()
+    assert first.startswith(f"error: cannot listen on {address}: ")
+    assert others == ["→ choose another --listen HOST:PORT"]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import pytest
 
 from fairway.cluster import Cluster, Event, Verb
 from fairway.cluster.annotations import ReadAnnotations
-from fairway.cluster.known_classes import PATIENCE, KnownClasses, keeps_class
-from fairway.cluster.pod_class import class_key
+from fairway.cluster.known_classes import PATIENCE, KnownClasses, LatestClass, keeps_class
+from fairway.cluster.pod_class import Extra, class_key
 from fairway.model import ContainerStatus, OwnerReference, Pod
 from fairway.model.device_need import GPU_INDEX
+from fairway.model.volume import EphemeralVolumeSource, PersistentVolumeClaimTemplate, Volume
 from fairway.testing import cluster, node, pod
 
 replace = msgspec.structs.replace
@@ -112,3 +113,66 @@ def test_a_pod_with_a_class_of_its_own_shares_one_when_it_is_bound() -> None:
     made.assume(ONE, alone, 0)
     made.apply(Event(Verb.MODIFIED, on_node()))
     assert made.pods.by_uid[ONE.metadata.uid].pod_class is made.classify(ONE)
+
+
+QUEUED: Extra = (("Queues", True),)
+SCRATCH = Volume(name="scratch", ephemeral=EphemeralVolumeSource(volume_claim_template=PersistentVolumeClaimTemplate()))
+RESIZED = (ContainerStatus(name="c"),)
+
+
+def like_one(name: str = "two", **changes: object) -> Pod:
+    """Equal to ONE, and nothing in memory is the same."""
+    return pod(name, **{"cpu": 1, "labels": {"app": "web"}, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "extra", "is_seen"),
+    [
+        pytest.param(ONE, like_one(), QUEUED, True, id="another name"),
+        pytest.param(ONE, with_status(like_one(), phase="Pending"), QUEUED, True, id="another phase"),
+        pytest.param(ONE, like_one(cpu="1000m"), QUEUED, False, id="an amount that is written differently"),
+        pytest.param(ONE, like_one(), (("Queues", 1),), False, id="what a plugin says is equal, and another thing"),
+        pytest.param(ONE, like_one(), (), False, id="no plugin says anything"),
+        pytest.param(
+            ONE, like_one(annotations={"example.org/x": "5"}), QUEUED, False, id="annotations: one has to look"
+        ),
+        pytest.param(ONE, like_one(annotations={GPU_INDEX: "5"}), QUEUED, False, id="annotations that somebody reads"),
+        pytest.param(ONE, like_one(labels={"app": "db"}), QUEUED, False, id="other labels"),
+        pytest.param(ONE, like_one(namespace="other"), QUEUED, False, id="another namespace"),
+        pytest.param(ONE, with_meta(like_one(), owner_references=(OWNER,)), QUEUED, False, id="an owner"),
+        pytest.param(ONE, like_one(node="n"), QUEUED, False, id="a node"),
+        pytest.param(ONE, like_one(volumes=SCRATCH), QUEUED, False, id="a volume of its own"),
+        pytest.param(like_one("one", volumes=SCRATCH), like_one(volumes=SCRATCH), QUEUED, False, id="both have one"),
+        pytest.param(ONE, with_status(like_one(), container_statuses=RESIZED), QUEUED, False, id="resources in force"),
+        pytest.param(
+            with_status(container_statuses=RESIZED),
+            with_status(like_one(), container_statuses=RESIZED),
+            QUEUED,
+            False,
+            id="both have some: one has to look",
+        ),
+    ],
+)
+def test_the_next_pod_that_plugins_say_something_about(first: Pod, other: Pod, extra: Extra, is_seen: bool) -> None:
+    made = Cluster()
+    shared = made.classify(first, extra=QUEUED)
+    for _ in range(2):
+        assert LatestClass(first, QUEUED, shared).find(other, extra) is (shared if is_seen else None)
+    reads = ReadAnnotations()
+    same_key = class_key(first, reads, False, extra=QUEUED) == class_key(other, reads, False, extra=extra)
+    assert (made.classify(other, extra=extra) is shared) is same_key
+    assert same_key or not is_seen
+
+
+def test_the_latest_class_ends_when_nobody_needs_it_and_with_what_is_read_of_pods() -> None:
+    made = Cluster()
+    latest = LatestClass(ONE, QUEUED, made.classify(ONE, extra=QUEUED))
+    gc.collect()
+    assert latest.find(like_one(), QUEUED) is None
+    noted = like_one(annotations={"example.org/x": "5"})
+    before = made.classify(noted, extra=QUEUED)
+    assert made.classify(noted, extra=QUEUED) is before
+    made.read_annotations(["example.org/x"])
+    after = made.classify(noted, extra=QUEUED)
+    assert after is not before
+    assert after.annotations == {"example.org/x": "5"}

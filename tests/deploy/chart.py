@@ -19,7 +19,7 @@ import yaml
 
 from tests.kube import build
 
-__all__ = ["CHART", "MANIFESTS", "HelmError", "helm", "load", "render"]
+__all__ = ["CHART", "MANIFESTS", "HelmError", "helm", "is_hook", "load", "render"]
 
 ROOT: Final = Path(__file__).parents[2]
 CHART: Final = ROOT / "deploy" / "helm" / "fairway"
@@ -77,6 +77,11 @@ def rendered(values: Mapping[str, Any] | None = None, name: str = "fairway", nam
 def render(values: Mapping[str, Any] | None = None, name: str = "fairway", namespace: str = NAMESPACE) -> list[Object]:
     """The chart as objects."""
     return load(rendered(values, name, namespace))
+
+
+def is_hook(made: Object) -> bool:
+    """Is it made by Helm alone, when something happens to the release?"""
+    return "helm.sh/hook" in made["metadata"].get("annotations", {})
 
 
 def load(text: str) -> list[Object]:

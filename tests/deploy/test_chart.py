@@ -13,13 +13,13 @@ from fairway.cli.run import run
 from fairway.config import Configuration, decode_configuration
 from fairway.model.duration import Duration
 from fairway.plugins.registry import REGISTRY
-from tests.deploy.chart import CHART, MANIFESTS, ROOT, HelmError, ask, load, render
+from tests.deploy.chart import CHART, MANIFESTS, ROOT, HelmError, ask, is_hook, load, render
 
 Object = dict[str, Any]
 
 
 def one(objects: list[Object], kind: str) -> Object:
-    (found,) = [each for each in objects if each["kind"] == kind]
+    (found,) = [each for each in objects if each["kind"] == kind and not is_hook(each)]
     return found
 
 
@@ -92,8 +92,12 @@ def test_users_configuration_is_kept_and_has_its_own_lease() -> None:
         {"extraArgs": ["--kube-api-qps=100", "--kube-api-burst=200"]},
         {"shadow": True},
         {"batch.enabled": True},
+        {
+            "batch.enabled": True,
+            "batch.ledger": {"url": "postgresql://db/b", "passwordSecret": {"name": "s", "key": "k"}},
+        },
     ],
-    ids=["default", "verbose", "certificate", "more flags", "shadow", "queues"],
+    ids=["default", "verbose", "certificate", "more flags", "shadow", "queues", "ledger"],
 )
 def test_arguments_are_ones_that_fairway_takes(values: dict[str, Any]) -> None:
     command, *arguments = container(render(values))["args"]
@@ -229,6 +233,68 @@ def test_batch_gives_the_kinds_and_the_rights_that_they_take_and_no_other() -> N
         ("batch", "jobs", "patch"),
     }
     assert cluster_rights({"batch.enabled": True, "shadow": True}) - cluster_rights({"shadow": True}) == read
+
+
+LEDGER = {"batch.enabled": True, "batch.ledger": {"url": "postgresql://fairway@db/books?sslmode=verify-full"}}
+SECRET = {"batch.ledger": {**LEDGER["batch.ledger"], "passwordSecret": {"name": "books", "key": "pw"}}}  # type: ignore[dict-item]
+
+
+def test_a_ledger_is_named_in_a_flag_and_its_password_in_a_secret() -> None:
+    def pod(values: dict[str, Any]) -> Object:
+        (deployment,) = [each for each in render(values) if each["kind"] == "Deployment"]
+        spec: Object = deployment["spec"]["template"]["spec"]
+        return spec
+
+    def flags(values: dict[str, Any]) -> list[str]:
+        return [each for each in pod(values)["containers"][0]["args"] if "ledger" in each]
+
+    url = "--ledger=postgresql://fairway@db/books?sslmode=verify-full"
+    assert flags(LEDGER) == [url]
+    found = LEDGER | SECRET
+    assert flags(found) == [url, "--ledger-password-file=/etc/fairway-ledger/password"]
+    items = [{"key": "pw", "path": "password"}]
+    assert {"name": "ledger", "secret": {"secretName": "books", "items": items}} in pod(found)["volumes"]
+    mount = {"name": "ledger", "mountPath": "/etc/fairway-ledger", "readOnly": True}
+    assert mount in pod(found)["containers"][0]["volumeMounts"]
+    assert flags(found | {"shadow": True}) == flags(found | {"batch.enabled": False}) == []
+
+
+def test_a_release_that_goes_takes_finalizers_taints_and_cordons_along() -> None:
+    """By a job of its own, with an account and rights of its own: those of the release are gone by then."""
+    assert not any(map(is_hook, render()))
+    assert not any(map(is_hook, render({"batch.enabled": True, "shadow": True})))
+    assert not any(map(is_hook, render({"batch.enabled": True, "batch.cleanUp": False})))
+    hooks = {each["kind"]: each for each in render({"batch.enabled": True}) if is_hook(each)}
+    assert hooks.keys() == {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Job"}
+    assert all(each["metadata"]["annotations"]["helm.sh/hook"] == "post-delete" for each in hooks.values())
+    weights = {kind: int(each["metadata"]["annotations"].get("helm.sh/hook-weight", 0)) for kind, each in hooks.items()}
+    assert weights.pop("Job") > max(weights.values())
+    pod = hooks["Job"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == hooks["ServiceAccount"]["metadata"]["name"]
+    (made,) = pod["containers"]
+    assert made["image"] == container(render({"batch.enabled": True}))["image"]
+    election = configuration(render({"batch.enabled": True})).leader_election
+    assert made["args"] == [
+        "run",
+        "--clean-up",
+        "--leader-elect=true",
+        f"--leader-elect-resource-name={election.resource_name}",
+        f"--leader-elect-resource-namespace={election.resource_namespace}",
+    ]
+    rights = {
+        (group, resource, verb)
+        for rule in hooks["ClusterRole"]["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    assert rights == {
+        ("fairway.dev", "jobrecords", "list"),
+        ("fairway.dev", "jobrecords", "patch"),
+        ("", "nodes", "list"),
+        ("", "nodes", "patch"),
+        ("coordination.k8s.io", "leases", "get"),
+    }
 
 
 def test_batch_without_gangs_may_read_jobs() -> None:
@@ -376,6 +442,8 @@ def test_no_right_is_given_twice(values: dict[str, Any]) -> None:
         {"networkPolicy.apiServerPorts": []},
         {"data.enabled": "yes"},
         {"data.group": "datashim.io"},
+        {"batch.ledger": {"url": "postgresql://fairway:secret@db/books"}},
+        {"batch.ledger": {"url": "postgresql://db/books", "passwordSecret": {"name": "books"}}},
     ],
     ids=[
         "unknown",
@@ -389,6 +457,8 @@ def test_no_right_is_given_twice(values: dict[str, Any]) -> None:
         "no API server",
         "data",
         "data group",
+        "password in the URL",
+        "secret without a key",
     ],
 )
 def test_mistakes_in_values_are_refused(values: dict[str, Any]) -> None:

@@ -16,13 +16,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import fairway
-from deploy.lock import BUILD, MACHINES, PYTHON, RUNTIME, Locked, image_environment, read_lock
+from deploy.lock import BUILD, MACHINES, PYTHON, RUNTIME, Locked, image_environment, image_requirements, read_lock
 from deploy.release import base_fault, build_command
 from deploy.sbom import bill_of_materials
 from tests.deploy.chart import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-DECLARED = {RUNTIME: PROJECT["project"]["dependencies"], BUILD: PROJECT["build-system"]["requires"]}
+DECLARED = {RUNTIME: image_requirements(PROJECT["project"]), BUILD: PROJECT["build-system"]["requires"]}
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
 
 each_lock = pytest.mark.parametrize("path", DECLARED, ids=lambda path: path.name)

@@ -56,7 +56,7 @@ def test_nodes_by_label(run: str, folder: Folder) -> None:
         ("zone-1", "2", "8000"),
     ]
     none = folder.run("status", "--run", run, "--by", "no-such-label", "-o", "json")
-    assert (none.code, none.out) == (1, "")
+    assert (none.code, none.out) == (2, "")
     assert "no node has that label" in none.err
 
 

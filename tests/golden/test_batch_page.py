@@ -13,7 +13,7 @@ def test_the_commands_print_what_is_shown() -> None:
     """Those of the transcript of the examples are run with it, and not again."""
     known = {step.command: step.printed for step in steps(TRANSCRIPT)}
     found = list(shown_steps(PAGE))
-    assert len(found) == 2
+    assert len(found) == 4
     for step in found:
         printed = known.get(step.command) or run(step.command)
         assert is_shown(step.printed, printed), printed

@@ -153,6 +153,15 @@ class Api:
         items = self.request("GET", self._path(kind, namespace), query=query)["items"]
         return list(items)
 
+    def columns(self, kind: str, namespace: str) -> list[str]:
+        """Those of the table that kubectl prints unless asked for more, in capitals as it prints them."""
+        headers = self._headers | {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+        status, answer = self._exchange("GET", self._path(kind, namespace), None, headers)
+        if status != 200:
+            raise ApiError(status, answer.decode(errors="replace"))
+        found = json.loads(answer)["columnDefinitions"]
+        return [column["name"].upper() for column in found if not column.get("priority")]
+
     def patch(self, kind: str, name: str, namespace: str | None, change: Json, *, subresource: str = "") -> Json:
         """A strategic merge patch (a merge patch for what has no strategy)."""
         path = f"{self._path(kind, namespace)}/{name}" + (f"/{subresource}" if subresource else "")
@@ -186,7 +195,10 @@ class Api:
         self.request("DELETE", f"{self._path(kind, namespace)}/{name}", query=query)
 
     def delete_all(self, kind: str, namespace: str | None = None) -> None:
-        """Delete every object of a kind, in one namespace, or in every one that has such objects."""
+        """Delete every object of a kind, in one namespace, or in every one that has such objects.
+
+        Nothing stays because of a finalizer: whoever put it there may be gone.
+        """
         query = {"gracePeriodSeconds": "0"}
         if KINDS[kind].is_namespaced and namespace is None:
             namespaces = {str(item["metadata"]["namespace"]) for item in self.items(kind)}
@@ -195,6 +207,18 @@ class Api:
         for each in namespaces:
             while not self._delete_some(self._path(kind, each or None), query):
                 pass
+        for item in self.items(kind, namespace):
+            if item["metadata"].get("finalizers") and "deletionTimestamp" in item["metadata"]:
+                self._unprotect(kind, item["metadata"])
+
+    def _unprotect(self, kind: str, metadata: Json) -> None:
+        """Let an object that is being deleted go, if it is still there."""
+        path = f"{self._path(kind, metadata.get('namespace'))}/{metadata['name']}"
+        try:
+            self.request("PATCH", path, {"metadata": {"finalizers": None}}, content_type="application/merge-patch+json")
+        except ApiError as error:
+            if error.status != http.HTTPStatus.NOT_FOUND:
+                raise
 
     def _delete_some(self, path: str, query: Mapping[str, str]) -> bool:
         """Delete a collection, or as much of it as the server manages in its time; whether it was all."""

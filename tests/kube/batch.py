@@ -15,6 +15,7 @@ from tests.kube.jobs import PATIENCE, plain
 from tests.kube.processes import Program, wait_until
 
 __all__ = [
+    "CONFIGURATION",
     "MERGE",
     "VERSION",
     "batch_kinds",

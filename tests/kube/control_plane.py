@@ -36,6 +36,7 @@ IDENTITIES: Final[dict[str, tuple[str, ...]]] = {
 """Users with a token of their own, and their groups. Any other user gets a client certificate."""
 
 CLUSTER_KINDS: Final = (
+    "Job",
     "Pod",
     "Node",
     "Service",

@@ -2,8 +2,9 @@
 
 In: where the server is, and a certificate that clients trust. Out: a `FaultProxy` on a loopback port: requests pass
 through, each on a connection of its own to the server, and the first fault that matches a request may delay it, answer
-in the server's place, pass it on but never tell the answer, or reset the connection. Watches can be cut, or held back,
-at any time. Runs in threads of the test process; tests of faults use `control_plane.kubeconfig(url=proxy.url)`.
+in the server's place, pass it on but never tell the answer, or reset the connection; and something may be done then,
+such as to kill who asked. Watches can be cut, or held back, at any time. Runs in threads of the test process; tests of
+faults use `control_plane.kubeconfig(url=proxy.url)`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import ssl
 import struct
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -32,13 +33,15 @@ HOP_BY_HOP: Final = {"connection", "keep-alive", "transfer-encoding", "content-l
 
 @dataclass
 class Fault:
-    """What happens to requests whose method and path (query included) match; `times`: to how many of them.
+    """What happens to requests whose method, path (query included) and body match; `times`: to how many of them.
 
     pass     forwarded, after the delay
     answer   the proxy answers itself: `status`, `headers`, and a Kubernetes Status with `message`
     swallow  forwarded; the answer is never told, the connection stays open and silent
     reset    not forwarded; the connection is reset
     applied  forwarded; when the answer is there the connection is reset
+
+    `then` is called when the server has done what it was asked (applied, swallow), or instead of that (reset).
     """
 
     method: str
@@ -49,11 +52,14 @@ class Fault:
     status: int = 500
     headers: Mapping[str, str] = field(default_factory=dict)
     message: str = "made up by the fault proxy"
+    body: str = ""
+    then: Callable[[], object] = lambda: None
     hits: int = 0
 
-    def matches(self, method: str, path: str) -> bool:
+    def matches(self, seen: Seen) -> bool:
         """This request is meant, and there is a time left."""
-        return self.hits < self.times and method == self.method and re.search(self.path, path) is not None
+        is_meant = seen.method == self.method and re.search(self.path, seen.path) is not None
+        return self.hits < self.times and is_meant and re.search(self.body.encode(), seen.body) is not None
 
 
 @dataclass(frozen=True)
@@ -150,9 +156,10 @@ class FaultProxy:
     def fault_for(self, method: str, path: str, body: bytes) -> Fault | None:
         """Note a request and find what is to happen to it."""
         with self._lock:
-            self._seen.append(Seen(method, path, body))
+            seen = Seen(method, path, body)
+            self._seen.append(seen)
             for fault in self._faults:
-                if fault.matches(method, path):
+                if fault.matches(seen):
                     fault.hits += 1
                     return fault
         return None
@@ -226,7 +233,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault and action == "answer":
             self._answer(fault)
             return
-        if action == "reset":
+        if fault and action == "reset":
+            fault.then()
             self._cut()
             return
         headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP}
@@ -235,6 +243,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._pass_on(response)
                 return
             response.read()
+        if fault:
+            fault.then()
         if action == "swallow":
             proxy.wait_for_release()
         self._cut()

@@ -8,6 +8,7 @@ how much processor time and memory it took. A program ends with the test process
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -21,6 +22,9 @@ __all__ = ["Program", "free_port", "wait_until"]
 
 PATIENCE_SECONDS: Final = 60.0
 """How long a test waits for what should happen at once; a busy machine is slow."""
+
+FIRST_PORT: Final = 12_000
+"""Above the ports that Kubernetes' own programs choose for themselves."""
 
 
 class Program:
@@ -125,10 +129,24 @@ def wait_until(
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """A loopback port that nobody listens on, and that the system gives to nobody who connects somewhere meanwhile."""
+    while True:
+        port = FIRST_PORT + secrets.randbelow(_first_given_port() - FIRST_PORT)
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue  # it is taken
+        return port
+
+
+def _first_given_port() -> int:
+    """Where the ports begin that the system gives to connections."""
+    try:
+        first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except OSError:
+        first = 0
+    return first if first >= FIRST_PORT + 4096 else 32768  # as most systems have it
 
 
 def _dying_with_its_parent() -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.kube.api import Api, Json
 from tests.kube.batch import (
+    CONFIGURATION,
     MERGE,
     VERSION,
     batch_kinds,
@@ -119,6 +120,62 @@ def test_pods_that_went_while_nobody_led_are_not_charged_for_ever(
     assert api.get("Account", "physics")["status"]["book"]["settled"] == round(sum(charges) * 1000)
 
 
+LEASE = "apis/coordination.k8s.io/v1/namespaces/kube-system/leases/queues"
+ELECTED = {
+    "leaderElect": True,
+    "leaseDuration": "6s",
+    "renewDeadline": "4s",
+    "retryPeriod": "1s",
+    "resourceName": "queues",
+    "resourceNamespace": "kube-system",
+}
+
+
+def renewed(api: Api) -> str:
+    """When the lease was, to the second."""
+    text: str = api.request("GET", LEASE)["spec"]["renewTime"]
+    return f"{text[:19]}Z"
+
+
+def test_what_ends_while_nobody_leads_is_charged_up_to_the_last_renewal_or_to_what_its_node_tells(
+    control_plane: ControlPlane, api: Api, namespace: str
+) -> None:
+    configuration, config = {**CONFIGURATION, "leaderElection": ELECTED}, control_plane.kubeconfig()
+    api.create(node("a", "4"))
+    api.create(ours("Account", "physics", namespaces=["test-*"], weights={"cpu": 1}))
+    api.create(queue())
+    control_plane.start_kubelet()
+    first = control_plane.start_fairway(configuration, kubeconfig=config)
+    names = ("deleted", "told", "untold", "on")
+    for name in names:
+        api.create(job(name, namespace))
+        until(api, name, namespace, "Running")
+    last = max(status_of(api, name, namespace)["intervals"][0]["from"] for name in names)
+    wait_until(lambda: renewed(api) > last, "the lease is renewed after the last start", PATIENCE)
+    first.kill()
+    seen, told = renewed(api), later(-0.5)
+    api.delete("Pod", "deleted", namespace)
+    over: Json = {"name": "main", "image": "i", "imageID": "", "ready": False, "restartCount": 0}
+    over["state"] = {"terminated": {"exitCode": 0, "finishedAt": told}}
+    for name, containers in (("told", [over]), ("untold", [])):
+        status = {"status": {"phase": "Succeeded", "containerStatuses": containers}}
+        api.request("PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}/status", status, content_type=MERGE)
+
+    control_plane.start_fairway(configuration, kubeconfig=config)
+    ends = {"deleted": seen, "told": max(told, last), "untold": seen}
+    for name, end in ends.items():
+        until(api, name, namespace, "Finished", "Cancelled" if name == "deleted" else "Succeeded")
+        (interval,) = status_of(api, name, namespace)["intervals"]
+        assert interval["uncertain"]
+        assert interval["to"] == end
+    (interval,) = status_of(api, "on", namespace)["intervals"]
+    assert "to" not in interval or not interval["to"], "it goes on uncut"
+    assert not interval.get("uncertain")
+    wait_until(lambda: all(status_of(api, name, namespace).get("settled") for name in ends), "all is settled", PATIENCE)
+    charges = [status_of(api, name, namespace)["charge"] for name in ends]
+    assert api.get("Account", "physics")["status"]["book"]["settled"] == round(sum(charges) * 1000)
+
+
 def test_a_record_that_somebody_deleted_is_there_again(control_plane: ControlPlane, api: Api, namespace: str) -> None:
     api.create(node("a", "2"))
     api.create(queue())
@@ -133,6 +190,36 @@ def test_a_record_that_somebody_deleted_is_there_again(control_plane: ControlPla
     after = api.get("JobRecord", "it", namespace)
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
     assert after["status"]["intervals"] == before["status"]["intervals"]
+
+
+def test_a_record_that_was_deleted_while_nobody_led_is_made_from_its_pod(
+    control_plane: ControlPlane, api: Api, namespace: str
+) -> None:
+    """And a pod that names the queue and another scheduler is told that it does not wait there."""
+    api.create(node("a", "2"))
+    api.create(queue())
+    control_plane.start_kubelet()
+    first = start(control_plane)
+    api.create(job("it", namespace))
+    until(api, "it", namespace, "Running")
+    before = status_of(api, "it", namespace)
+    first.kill()
+    let_go(api, api.get("JobRecord", "it", namespace))
+    api.request("DELETE", f"/apis/{VERSION}/namespaces/{namespace}/jobrecords/it")
+    stranger = job("stranger", namespace)
+    stranger["spec"]["schedulerName"] = "other"
+    api.create(stranger)
+
+    start(control_plane)
+    until(api, "it", namespace, "Running")
+    after = status_of(api, "it", namespace)
+    assert after["submitted"] == api.get("Pod", "it", namespace)["metadata"]["creationTimestamp"]
+    (interval,) = after["intervals"]
+    assert interval["uncertain"]
+    assert interval["from"] > before["intervals"][0]["from"], "what it used before nobody knows"
+    wait_until(lambda: bool(events_of(api, namespace, "QueueIgnored")), "the stranger is told", PATIENCE)
+    (words,) = events_of(api, namespace, "QueueIgnored")
+    assert "queue batch is served by scheduler default-scheduler; this pod names other" in words
 
 
 def test_a_cancelled_job_ends_and_a_requeued_one_of_a_closed_queue_waits(

@@ -85,3 +85,12 @@ def test_kube_scheduler_binds_and_the_kubelet_runs_pods(control_plane: ControlPl
 def test_each_test_finds_the_cluster_empty(control_plane: ControlPlane) -> None:
     assert control_plane.api().items("Node") == []
     assert control_plane.api().items("Pod") == []
+
+
+def test_what_a_finalizer_holds_is_removed_too(control_plane: ControlPlane, namespace: str) -> None:
+    api = control_plane.api()
+    held = make_pod("held", namespace)
+    held["metadata"]["finalizers"] = ["fairway.test/held"]
+    api.create(held)
+    control_plane.clear()
+    assert api.items("Pod") == []

@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 
 from deploy.crds import definitions
-from tests.deploy.chart import MANIFESTS, load, render
+from tests.deploy.chart import MANIFESTS, is_hook, load, render
 from tests.kube.api import Json
 from tests.kube.batch import later, let_go, ours, until
 from tests.kube.control_plane import ControlPlane
@@ -152,7 +152,7 @@ def install(control_plane: ControlPlane, namespace: str, tmp_path: Path, values:
     objects = render(values, "fairway", namespace)
     api = control_plane.api()
     for each in objects:
-        if each["kind"] in RIGHTS:
+        if each["kind"] in RIGHTS and not is_hook(each):
             api.apply(each)
     token = control_plane.service_account_token(namespace, "fairway")
     (config,) = [each["data"]["config.yaml"] for each in objects if each["kind"] == "ConfigMap"]
@@ -181,7 +181,7 @@ def install(control_plane: ControlPlane, namespace: str, tmp_path: Path, values:
         finally:
             program.kill()
             for each in objects:
-                if each["kind"] in ("ClusterRole", "ClusterRoleBinding"):
+                if each["kind"] in ("ClusterRole", "ClusterRoleBinding") and not is_hook(each):
                     api.delete(each["kind"], each["metadata"]["name"])
 
 

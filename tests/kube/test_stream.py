@@ -164,7 +164,7 @@ def test_a_scheduler_that_can_not_send_is_told_of_by_somebody_who_watches(
         record = Program([*command, f"--kubeconfig={control_plane.kubeconfig()}"], tmp_path / "record.log")
         wait_until(lambda: "recording" in record.output(), "it watches")
         followed = follow(StreamAddress(str(stream)), watch_request([Attempt, Bound, Unbound]), wait_a_little)
-        wait_until(lambda: is_listening(stream), "it listens")
+        record.wait_until(lambda: is_listening(stream), "it listens")
         assert next(followed).resume != ""  # from here on everything is told
         api.create(make_pod("first", namespace))
         assert any(isinstance(event.what, Bound) for batch in followed for _, event in batch.events)

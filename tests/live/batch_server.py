@@ -61,8 +61,10 @@ class BatchServer:
         self.version += 1
         if is_status:
             there["status"] = given["status"]
-        elif given["metadata"].get("finalizers", ()) is None:
+        elif "finalizers" in given["metadata"]:
             there["metadata"].pop("finalizers", None)
+            if given["metadata"]["finalizers"]:
+                there["metadata"]["finalizers"] = given["metadata"]["finalizers"]
         there["metadata"]["resourceVersion"] = str(self.version)
         return self._say(200, there)
 

@@ -61,6 +61,7 @@ class FakeApiServer:
         self.faults: list[tuple[str, re.Pattern[str], Fault, list[int]]] = []
         self.streams: list[Stream] = []
         self.served: dict[str, tuple[str, str]] = {}  # kinds of other groups: plural.group -> apiVersion, kind
+        self.cluster_scoped: set[str] = set()  # those of them that are in no namespace
         self._changed = asyncio.Event()
         self._runner: web.AppRunner | None = None
         self.url = ""
@@ -88,7 +89,7 @@ class FakeApiServer:
     def put(self, resource: str, tree: Tree) -> Tree:
         """Create or replace an object, as a user would."""
         meta = tree.setdefault("metadata", {})
-        if resource in NAMESPACED or resource in self.served:
+        if resource in NAMESPACED or (resource in self.served and resource not in self.cluster_scoped):
             meta.setdefault("namespace", "default")
         key = f"{meta['namespace']}/{meta['name']}" if "namespace" in meta else meta["name"]
         before = self.objects.setdefault(resource, {}).get(key)
@@ -109,8 +110,10 @@ class FakeApiServer:
         tree["metadata"]["resourceVersion"] = str(self.version)
         self._remember(resource, "DELETED", tree, tree)
 
-    def serve(self, resource: str, kind: str, version: str = "v1alpha1") -> None:
+    def serve(self, resource: str, kind: str, version: str = "v1alpha1", *, is_namespaced: bool = True) -> None:
         """A definition of this kind was made; the resource is its plural with its group."""
+        if not is_namespaced:
+            self.cluster_scoped.add(resource)
         self.served[resource] = (f"{resource.partition('.')[2]}/{version}", kind)
 
     def withdraw(self, resource: str, tells: bool = True) -> None:
@@ -224,6 +227,8 @@ class FakeApiServer:
                 return self._bind(found, body)
             case "PATCH", _:
                 return self._patch(resource, found, body)
+            case "PUT", "status" if resource in self.served:
+                return web.json_response(self.put(resource, copy.deepcopy(found) | {"status": body["status"]}))
             case "PUT", _:
                 return web.json_response(self.put(resource, body))
             case "DELETE", "":

@@ -44,12 +44,14 @@ def play(
     configuration: Tree | None = None,
     clock: Clock | None = None,
     is_shadow: bool = False,
+    prepare: Callable[[FakeApiServer], None] = lambda api: None,
 ) -> FakeApiServer:
-    """Run a scheduler beside the story; both end with the story."""
+    """Run a scheduler beside the story; both end with the story. `prepare` is done before there are any objects."""
 
     async def run() -> FakeApiServer:
         api = FakeApiServer()
         await api.start()
+        prepare(api)
         for resource, tree in objects:
             api.put(resource, tree)
         connection = await Connection.open(master=api.url)

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairway.batch.job import (
     BilledJob,
@@ -21,9 +22,12 @@ from fairway.batch.job import (
     JobWishes,
     RunInterval,
 )
+from fairway.batch.members_alike import MembersAlike
+from fairway.batch.order_answer import OrderAnswer
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState, Reason, Refused
 from fairway.live.batch.objects import JobRecordObject
-from fairway.live.batch.record_codec import RecordTerms, orders_of, read_record, record_status, uid_of
+from fairway.live.batch.record_codec import orders_of, read_record, record_status, uid_of
+from fairway.live.batch.record_terms import RecordTerms, read_terms
 from fairway.model import ObjectMeta, Pod, PodSpec, PodStatus
 from fairway.model.group import After, AfterMode, GroupKey, Spelling
 from fairway.plan import StartEstimate
@@ -57,10 +61,25 @@ ENDINGS = st.builds(
     outcome=st.none() | st.sampled_from(JobOutcome),
     back_off_until=MOMENTS | st.just(-math.inf),
 )
+ANSWERS = st.builds(
+    OrderAnswer,
+    st.sampled_from(("timeLimit", "requeueBefore")),
+    MOMENTS,
+    st.booleans(),
+    MOMENTS,
+    WORDS,
+    by_owner=st.booleans(),
+    limit=EVER,
+    longest=EVER,
+    stopped_by=st.sampled_from(("", "maintenance")),
+    stopped_at=EVER,
+    delayed=st.lists(NAMES, max_size=2).map(tuple),
+)
 LEDGERS = st.builds(
     JobLedger,
     MOMENTS,
     granted_limit=st.none() | AMOUNTS | st.just(math.inf),
+    answer=st.none() | ANSWERS,
     intervals=st.lists(INTERVALS, max_size=3).map(tuple),
     num_requeues=st.integers(0, 5),
     back_off_until=MOMENTS | st.just(-math.inf),
@@ -136,12 +155,50 @@ def through_a_server(status: dict[str, Any]) -> dict[str, Any]:
     return dict(stored(plain))
 
 
-@given(RECORDS.filter(lambda each: not each.ledger.is_final or all(i.end < math.inf for i in each.ledger.intervals)))
+SOUND = RECORDS.filter(lambda each: not each.ledger.is_final or all(i.end < math.inf for i in each.ledger.intervals))
+
+
+@given(SOUND)
 def test_what_is_read_back_is_what_was_written(record: JobRecord) -> None:
     status = through_a_server(record_status(record, RecordTerms("account", 3600.0, 7)))
     thing = JobRecordObject(metadata=ObjectMeta(name="it", namespace="ns"), status=status)
     assert read_record(thing) == record
     assert uid_of(thing) == record.uid
+
+
+MEMBERS = st.builds(
+    MembersAlike,
+    st.integers(1, 9),
+    st.dictionaries(st.sampled_from(("cpu", "memory", "nvidia.com/gpu")), st.integers(1, 10**12), min_size=1),
+)
+TERMS = st.builds(
+    RecordTerms,
+    NAMES,
+    st.integers(1, 10**6).map(float) | st.just(math.inf),
+    st.integers(0, 9999),
+    st.dictionaries(NAMES, st.floats(0, 1), max_size=2),
+    st.lists(NAMES, max_size=2).map(tuple),
+    st.booleans(),
+    st.lists(MEMBERS, max_size=2).map(tuple),
+    st.none() | MOMENTS,
+)
+
+
+@given(SOUND, TERMS)
+def test_what_is_said_besides_is_read_back_as_well(record: JobRecord, terms: RecordTerms) -> None:
+    status = through_a_server(record_status(record, terms))
+    is_dated = "plan" in status  # what belongs to dates goes with them
+    assert read_terms(status) == (terms if is_dated else terms._replace(nodes=(), is_rough=False))
+
+
+def test_a_write_keeps_what_it_does_not_know() -> None:
+    members = (MembersAlike(2, {"cpu": 1500}),)
+    told = RecordTerms("a", 60.0, 7, {"age": 0.5}, ("n1",), True, members, 100.0)
+    later = RecordTerms("b", 90.0, 9, members=(), since=200.0)
+    kept = later.after(told, is_moved=False, is_dated=False)
+    assert kept == RecordTerms("b", 90.0, 7, {"age": 0.5}, ("n1",), True, members, 100.0)
+    moved = later.after(told, is_moved=True, is_dated=True)
+    assert moved == RecordTerms("b", 90.0, 9, {}, (), False, members, 200.0)
 
 
 def test_nothing_is_read_of_a_record_that_was_only_made() -> None:
@@ -180,7 +237,10 @@ def test_people_read_dates_and_columns() -> None:
     ledger = JobLedger(1e9, dates=GivenDates(estimate, estimate))
     standing = JobStanding(JobState.QUEUED, Reason.RESOURCES, {"cpu": 2}, "2 cpu more")
     record = JobRecord("ns/a", "u", standing, ledger, wishes=JobWishes("batch", "ada"))
-    status = record_status(record, RecordTerms("physics", 5400.0, 12, {"age": 0.5}, ("n1",)))
+    members = (MembersAlike(2, {"cpu": 1500, "nvidia.com/gpu": 1}),)
+    status = record_status(
+        record, RecordTerms("physics", 5400.0, 12, {"age": 0.5}, ("n1",), members=members, since=1e9)
+    )
     del status["ledger"]
     assert status == {
         "state": "Queued",
@@ -190,6 +250,9 @@ def test_people_read_dates_and_columns() -> None:
         "queue": "batch",
         "account": "physics",
         "user": "ada",
+        "since": "2001-09-09T01:46:40Z",
+        "size": "2 × 1 gpu",
+        "members": [{"count": 2, "requests": {"cpu": "1500m", "nvidia.com/gpu": "1"}}],
         "submitted": "2001-09-09T01:46:40Z",
         "start": "2001-09-09T01:47:40Z",
         "priority": 12,
@@ -205,3 +268,16 @@ def test_people_read_dates_and_columns() -> None:
             "nodes": ["n1"],
         },
     }
+
+
+def test_people_read_what_whoever_wanted_something_was_told() -> None:
+    words = "refused: its queue allows no longer limit; longest possible: +5m (until 00:20:00)"
+    answer = OrderAnswer("timeLimit", 10800.0, False, 60.0, words, limit=900.0, longest=1200.0)
+    ledger = JobLedger(0.0, answer=answer)
+    record = JobRecord("ns/it", "uid", JobStanding(JobState.RUNNING), ledger, wishes=JobWishes("batch", "ada"))
+    found = record_status(record, RecordTerms())["answer"]
+    time = "1970-01-01T00:01:00Z"
+    assert found == {"about": "timeLimit", "asked": "10800s", "message": words, "longest": "1200s", "time": time}
+    requeued = replace(ledger, answer=OrderAnswer("requeueBefore", 3600.0, True, 60.0))
+    found = record_status(replace(record, ledger=requeued), RecordTerms())["answer"]
+    assert found == {"about": "requeueBefore", "asked": "1970-01-01T01:00:00Z", "granted": True, "time": time}

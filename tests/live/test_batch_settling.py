@@ -1,7 +1,8 @@
 """Accounts on an API server: nobody is charged twice or not at all, wherever a process dies and whoever else writes.
 
 The rules, again and naively: each job that is over is in its account's `settled` once, to the thousandth; a record says
-that it is settled only if its account has its charge; in the end everything is settled and nothing is left to do.
+that it is settled only if its account has its charge, and may go only when it is; in the end everything is settled, no
+record has our finalizer, and nothing is left to do.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ import pytest
 from fairway.batch.accounts import Books, OpenJobs, total_charge
 from fairway.batch.job import BilledJob, JobLedger, JobRecord, JobWishes, RunInterval
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState
+from fairway.live.api.problems import Unreachable
+from fairway.live.batch.ledger_entries import LedgerEntries
 from fairway.live.batch.objects import AccountObject, JobRecordObject
 from fairway.live.batch.outbox import Outbox
-from fairway.live.batch.record_codec import RecordTerms, record_status
+from fairway.live.batch.record_codec import record_status
 from fairway.live.batch.record_store import RecordStore
+from fairway.live.batch.record_terms import RecordTerms
+from fairway.live.ledger.ledger import Ledger
 from fairway.model.codec import convert
 from tests.live.batch_server import ROOT, BatchServer, DiedError, DyingDoor
 from tests.live.virtual_loop import LoopClock, run_virtually
@@ -27,6 +32,7 @@ START = 1_767_225_600.0
 ACCOUNT = "physics"
 HALF_LIFE = 7 * 86400.0
 NUM_JOBS = 3
+NUM_REQUESTS = 2 + 2 * NUM_JOBS  # the charge, each record, its finalizer, and the account that forgets them
 
 
 def ended(number: int) -> JobRecord:
@@ -59,14 +65,20 @@ def new_server() -> BatchServer:
 class Process:
     """One leader: what it has read, and what it writes."""
 
-    def __init__(self, server: BatchServer, door: DyingDoor) -> None:
+    def __init__(self, server: BatchServer, door: DyingDoor, ledger: Ledger | None = None, before: int = 0) -> None:
+        """`before`: what the account has settled besides these jobs."""
         self.door = door
+        self.before = before
         self.clock = LoopClock()
         self.conflicts: list[str] = []
         self.outbox = Outbox(door, self.clock, lambda: True)
         self.outbox.on_conflict = self.conflicts.append
         self.store = RecordStore(self.outbox)
         self.outbox.on_confirmed = self._confirmed
+        self.entries: LedgerEntries | None = None
+        if ledger is not None:
+            self.entries = LedgerEntries(ledger, self.clock, lambda: True)
+            self.store.keep_ledger(self.entries)
         self.store.load(
             [convert(each, AccountObject) for each in server.all("accounts")],
             [convert(each, JobRecordObject) for each in server.all("jobrecords")],
@@ -75,40 +87,48 @@ class Process:
 
     def _confirmed(self, key: Any, payload: Any) -> None:
         if self.store.confirmed(key, payload):
-            self.store.forget_settled()
+            self.outbox.let_go(key)
 
     async def settle(self) -> bool:
         """As the desk does it every 30 s, until nothing is left; False: it died, or was told that it is not alone."""
-        sending = asyncio.ensure_future(self.outbox.run())
+        parts: list[Outbox | LedgerEntries] = [self.outbox] if self.entries is None else [self.outbox, self.entries]
+        sending = [asyncio.ensure_future(part.run()) for part in parts]
         try:
             for _ in range(20):
                 self.books.settle(ACCOUNT, self.clock.now())
                 await self.clock.sleep(30.0)
                 if self.door.is_dead or self.conflicts:
                     return False
-                check(self.door.server)
+                check(self.door.server, self.before)
                 found = self.store.account(ACCOUNT)
                 assert found is not None
                 if not found[0].settling and not self.store.unsettled(ACCOUNT) and not self.outbox.backlog:
                     return True
             return False
         finally:
-            sending.cancel()
-            results = await asyncio.gather(sending, return_exceptions=True)
+            for task in sending:
+                task.cancel()
+            results = await asyncio.gather(*sending, return_exceptions=True)
             for result in results:
                 assert isinstance(result, asyncio.CancelledError | DiedError | BaseExceptionGroup)
 
 
-def check(server: BatchServer) -> None:
-    """What has to be true of the server at any moment."""
+def check(server: BatchServer, before: int = 0) -> None:
+    """What has to be true of the server at any moment; `before`: what was settled besides these jobs."""
     (account,) = server.all("accounts")
     book = account["status"].get("book", {})
     records = [each["status"] for each in server.all("jobrecords")]
     charges = {each["ledger"]["uid"]: round(each["charge"] * 1000) for each in records}
     settling = set(book.get("settling", ()))
     is_settled = {each["ledger"]["uid"] for each in records if each.get("settled")}
+    kept = {
+        each["status"]["ledger"]["uid"]
+        for each in server.all("jobrecords")
+        if "fairway.dev/accounting" in each["metadata"].get("finalizers", ())
+    }
+    assert charges.keys() - kept <= is_settled
     counted = settling | is_settled
-    assert book.get("settled", 0) == sum(charges[uid] for uid in counted)
+    assert book.get("settled", 0) == before + sum(charges[uid] for uid in counted)
     assert book.get("settled", 0) == sum(user["settled"] for user in book.get("users", {}).values())
 
 
@@ -118,6 +138,7 @@ def check_end(server: BatchServer) -> None:
     assert account["status"]["book"]["settled"] == DUE
     assert not account["status"]["book"].get("settling")
     assert all(each["status"]["settled"] for each in server.all("jobrecords"))
+    assert not any(each["metadata"].get("finalizers") for each in server.all("jobrecords"))
 
 
 def survive(server: BatchServer, *deaths: tuple[int, bool]) -> int:
@@ -140,12 +161,12 @@ def test_everything_is_settled_once() -> None:
     server = new_server()
     num_requests = survive(server)
     check_end(server)
-    assert num_requests == 2 + NUM_JOBS  # the charge, each record, and the account that forgets them
+    assert num_requests == NUM_REQUESTS
     assert survive(server) == 0, "a second one has nothing to do"
 
 
 @pytest.mark.parametrize("is_applied", [False, True], ids=["before it took effect", "before the answer"])
-@pytest.mark.parametrize("dies_at", range(1, 3 + NUM_JOBS))
+@pytest.mark.parametrize("dies_at", range(1, 1 + NUM_REQUESTS))
 def test_whoever_is_killed_at_any_request_nobody_is_charged_twice(dies_at: int, is_applied: bool) -> None:
     server = new_server()
     survive(server, (dies_at, is_applied))
@@ -153,15 +174,15 @@ def test_whoever_is_killed_at_any_request_nobody_is_charged_twice(dies_at: int, 
 
 
 def test_killed_twice_or_three_times() -> None:
-    for first in range(1, 3 + NUM_JOBS):
-        for second in range(1, 3 + NUM_JOBS):
+    for first in range(1, 1 + NUM_REQUESTS):
+        for second in range(1, 1 + NUM_REQUESTS):
             for is_applied in (False, True):
                 server = new_server()
                 survive(server, (first, is_applied), (second, not is_applied), (1, True))
                 check_end(server)
 
 
-@pytest.mark.parametrize("pause", range(1, 3 + NUM_JOBS))
+@pytest.mark.parametrize("pause", range(1, 1 + NUM_REQUESTS))
 def test_a_leader_that_was_frozen_and_wakes_beside_another_one_changes_nothing_any_more(pause: int) -> None:
     """It has read everything, made some requests, and slept while another one did the rest."""
     server = new_server()
@@ -208,3 +229,32 @@ def test_an_operator_who_edits_an_account_meanwhile_does_no_harm() -> None:
     run_virtually(story())
     check_end(server)
     assert server.objects[f"{ROOT}/accounts/{ACCOUNT}"]["spec"] == {"shares": 5}
+
+
+def test_finalizers_of_others_stay_and_whoever_is_not_answered_asks_again() -> None:
+    server = new_server()
+    path = f"{ROOT}/namespaces/ns/jobrecords/job-1"
+
+    async def story() -> None:
+        process = Process(server, DyingDoor(server))
+        answer, tries = process.door.request, []
+
+        async def refuse(method: str, *arguments: Any, **named: Any) -> Any:
+            if method == "PATCH":
+                tries.append(arguments[0])
+                if len(tries) <= 3:
+                    raise Unreachable("server", "nobody answers")
+                theirs = server.objects[path]["metadata"]["finalizers"]
+                if arguments[0] == path and len(theirs) == 1:  # somebody else is quicker by one
+                    theirs.append("example.com/theirs")
+                    server.version += 1
+                    server.objects[path]["metadata"]["resourceVersion"] = str(server.version)
+            return await answer(method, *arguments, **named)
+
+        process.door.request = refuse  # type: ignore[method-assign]
+        assert await process.settle()
+        assert len(tries) > 3 + NUM_JOBS
+
+    run_virtually(story())
+    found = {each["metadata"]["name"]: each["metadata"].get("finalizers") for each in server.all("jobrecords")}
+    assert found == {"job-0": None, "job-1": ["example.com/theirs"], "job-2": None}

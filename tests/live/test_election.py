@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -239,6 +240,49 @@ def test_leader_that_can_not_renew_stops_at_the_deadline(fault: str) -> None:
         assert not one.is_leading
         assert one.ended is False
         assert b'leader_election_master_status{name="kube-scheduler"} 0.0' in one.metrics.render()
+
+    scenario(story)
+
+
+def test_whoever_takes_over_knows_when_somebody_last_led() -> None:
+    """Killed: when it last renewed the lease. Given up: when it did that. The first one knows of nobody."""
+
+    async def story() -> None:
+        server = LeaseServer()
+        one = Candidate(server, "one")
+        await settle()
+        assert one.election.last_led is None
+        server.spec["renewTime"] = "2026-01-01T00:00:10.500000Z"  # as if it was killed after that
+        two = Candidate(server, "two")
+        await settle()
+        await two.clock.advance(30.0)
+        assert two.is_leading
+        assert two.election.last_led == dt.datetime(2026, 1, 1, 0, 0, 10, 500_000, dt.UTC).timestamp()
+        await two.clock.advance(10.0)
+        assert two.election.last_led == dt.datetime(2026, 1, 1, 0, 0, 10, 500_000, dt.UTC).timestamp()
+        two.stop.set()
+        await settle()
+        await two.election.release()
+        three = Candidate(server, "three")
+        await settle()
+        assert three.is_leading
+        assert three.election.last_led == two.clock.now()
+
+    scenario(story)
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", None])
+def test_a_lease_that_says_nothing_of_its_renewal_tells_of_nobody(text: str | None) -> None:
+    async def story() -> None:
+        server = LeaseServer()
+        Candidate(server, "one")
+        await settle()
+        server.spec["renewTime"] = text
+        two = Candidate(server, "two")
+        await settle()
+        await two.clock.advance(30.0)
+        assert two.is_leading
+        assert two.election.last_led is None
 
     scenario(story)
 

@@ -91,6 +91,10 @@ class Doubtful:
     async def release(self) -> None:
         pass
 
+    @property
+    def last_led(self) -> float | None:
+        return None
+
     def is_leading(self) -> bool:
         return self.is_sure
 

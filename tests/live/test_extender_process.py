@@ -14,6 +14,7 @@ from fairway.live.api.certificates import self_signed
 from fairway.live.extender_service.process import AddressProblem, UnusableFile, callers_of, parse_address, run_extender
 from fairway.live.extender_service.server import Callers
 from fairway.live.process import RunOptions
+from tests.kube.processes import free_port
 from tests.live.fake_api_server import FakeApiServer
 from tests.live.live_cluster import node, pod
 
@@ -37,12 +38,6 @@ def test_what_is_no_address(text: str) -> None:
     with pytest.raises(AddressProblem) as caught:
         parse_address(text)
     assert caught.value.exit_code == 2
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 async def ask(port: int, cpu: str) -> list[str]:

@@ -67,6 +67,18 @@ def test_of_several_files_the_first_to_say_something_is_right(tmp_path: Path) ->
     assert (chosen.user.name, chosen.user.fields) == ("nobody", {})
 
 
+def test_a_context_says_where_things_are_that_are_named_without_a_namespace(tmp_path: Path) -> None:
+    def namespace(**more: str) -> str:
+        contexts = [{"name": "c", "context": {"cluster": "c", **more}}]
+        clusters = [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}]
+        tree = {"clusters": clusters, "contexts": contexts, "current-context": "c"}
+        path = str(write_tree(tmp_path / "config", **tree))
+        return asyncio.run(Credentials.load(path, None, None, SystemClock())).namespace
+
+    assert namespace() == "default"
+    assert namespace(namespace="ml") == "ml"
+
+
 def header(tmp_path: Path, **user: object) -> str:
     path = write_config(tmp_path / "config", "https://127.0.0.1:1", {}, dict(user))
     return asyncio.run(Credentials.load(path, None, None, SystemClock()))._header  # noqa: SLF001 - what is sent

@@ -2,7 +2,11 @@
 
 import gzip
 import hashlib
+import os
+import threading
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -28,6 +32,36 @@ def test_lines_bytes_and_progress(tmp_path: Path, compress: bool) -> None:
     told.clear()
     assert read_bytes(file, told.append) == text
     assert sum(told) == pytest.approx(1)
+
+
+@contextmanager
+def _piped(data: bytes) -> Iterator[str]:
+    """A name under which a program's output is read, as shells make them of `<(...)`."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with suppress(BrokenPipeError), open(writing, "wb") as pipe:  # noqa: PTH123 - it has a number and no path
+            pipe.write(data)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield f"/dev/fd/{reading}"
+    finally:
+        os.close(reading)  # before the writer is waited for: nobody reads what is left
+        writer.join()
+
+
+@pytest.mark.parametrize("compress", [False, True], ids=["plain", "gzip"])
+def test_a_pipe_has_no_length_and_is_read_all_the_same(compress: bool) -> None:
+    text = "\n".join(DIGESTS).encode()
+    told: list[float] = []
+    data = gzip.compress(text) if compress else text
+    with _piped(data) as path:
+        assert list(read_lines(path, told.append)) == list(enumerate(DIGESTS, 1))
+    with _piped(data) as path:
+        assert read_bytes(path, told.append) == text
+    assert told == [1.0, 1.0]  # how far it is, nobody knows before its end
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """The four disciplines on machines that one can draw."""
 
 import math
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from fairway.plan import BookingMode, Dependency, Discipline, QueueRule, Replan, dates, run_pass
 from tests.plan.situations import RULES, job, machine, occupied

@@ -1,12 +1,12 @@
 """Closings that are none for a job: its earliest slot is that of a slow search over all times."""
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairway.plan import Entrance
 from fairway.plan.entrances import stages

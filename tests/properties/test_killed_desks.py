@@ -10,22 +10,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.batch.accounts import AccountBook, book_differences, record_book
 from fairway.batch.dates import DateBook
+from fairway.batch.job import JobOrders
 from fairway.batch.reasons import JobState
 from fairway.batch.settings import BatchSettings
 from fairway.cluster import Verb
 from fairway.model import Node, Pod
 from fairway.model.batch import AccountSpec, FailureRules, QueueLimits, QueueSpec, WeightSpec, WindowSpec
+from fairway.model.batch.queue import QueueState
 from fairway.model.duration import Duration
 from fairway.sim.kubelets import KubeletSettings
 from fairway.sim.simulation import Fault, Plan
@@ -162,12 +166,63 @@ class Witness:
         return total
 
 
-def batch_settings(discipline: str = "easy", windows: Mapping[str, WindowSpec] | None = None) -> BatchSettings:
+def batch_settings(
+    discipline: str = "easy", windows: Mapping[str, WindowSpec] | None = None, state: QueueState = "Open"
+) -> BatchSettings:
     limits = QueueLimits(max=Duration(1000), kill_grace=Duration(2), warn_before=Duration(5))
     failure = FailureRules(retries=2, broken_after=Duration(10), lost_after=Duration(40))
-    queue = QueueSpec(discipline=discipline, weights=PLAIN, limits=limits, failure=failure)  # type: ignore[arg-type]
+    queue = QueueSpec(state=state, discipline=discipline, weights=PLAIN, limits=limits, failure=failure)  # type: ignore[arg-type]
     accounts = {"physics": AccountSpec(weights={"cpu": 1.0}), "bio": AccountSpec(weights={"cpu": 3.0})}
     return BatchSettings({"q": queue.completed()}, accounts, windows=dict(windows or {}))
+
+
+class Order(NamedTuple):
+    """What somebody says about one of the jobs, or about their queue."""
+
+    at: float
+    verb: str
+    number: int = 0  # of the job
+
+
+JOB_ORDERS: dict[str, Callable[[JobOrders, float], JobOrders]] = {
+    "hold": lambda orders, now: replace(orders, hold=True),
+    "release": lambda orders, now: replace(orders, hold=False),
+    "nice": lambda orders, now: replace(orders, nice=10),
+    "longer": lambda orders, now: replace(orders, time_limit=80.0),
+    "shorter": lambda orders, now: replace(orders, time_limit=8.0),
+    "requeue": lambda orders, now: replace(orders, requeue_before=now),
+    "cancel": lambda orders, now: replace(orders, cancel=True),
+}
+QUEUE_ORDERS: dict[str, QueueState] = {
+    "open": "Open",
+    "pause": "Paused",
+    "drain": "Draining",
+    "close": "Closed",
+}
+ORDERS = st.builds(
+    Order,
+    st.sampled_from([3.0, 7.0, 12.0, 26.0, 48.0]),
+    st.sampled_from([*JOB_ORDERS, *QUEUE_ORDERS, "owner longer"]),
+    st.integers(0, 3),
+)
+LAST_ORDERS = [Order(150.0, "open"), *(Order(150.0, "release", number) for number in range(5))]
+"""Nobody is held for ever."""
+
+
+def give(mortal: Mortal, order: Order) -> None:
+    """It is said now."""
+    name, api = f"j{order.number}", mortal.simulation.api
+    if order.verb in QUEUE_ORDERS:
+        state = QUEUE_ORDERS[order.verb]
+        mortal.change(batch_settings(state=state))
+    elif order.verb in JOB_ORDERS:
+        now = mortal.simulation.timeline.now()
+        mortal.order(lambda key: _name(key) == name, lambda orders: JOB_ORDERS[order.verb](orders, now))
+    else:
+        for each in [each for each in api.objects("Pod") if _name(each.key) == name]:
+            annotations = {**each.metadata.annotations, "fairway.dev/time-limit": "70s"}
+            metadata = msgspec.structs.replace(each.metadata, annotations=annotations)
+            api.update(msgspec.structs.replace(each, metadata=metadata))
 
 
 def lived(
@@ -177,6 +232,7 @@ def lived(
     discipline: str = "easy",
     dates: bool = False,
     windows: Mapping[str, WindowSpec] | None = None,
+    orders: Iterable[Order] = (),
 ) -> tuple[Mortal, Witness]:
     """A whole simulation, and what was seen of it."""
     time, arrivals = 0.0, []
@@ -192,6 +248,8 @@ def lived(
     mortal = Mortal(plan, batch_settings(discipline, windows), fuses, dates)
     witness = Witness(mortal.simulation.timeline.now)
     mortal.simulation.api.watch(witness.watch)
+    for order in orders:
+        mortal.simulation.timeline.at(order.at, partial(give, mortal, order))
     mortal.simulation.timeline.run(END)
     return mortal, witness
 
@@ -280,6 +338,44 @@ def test_whenever_it_is_killed_the_same_jobs_run_and_cost_the_same(
     assert endings(mortal) == endings(immortal)
     assert charges(mortal) == charges(immortal)
     assert sum(witness.created.values()) == sum(seen.created.values())
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    wanted=st.lists(WANTED, min_size=1, max_size=4),
+    fuses=st.lists(st.integers(0, 25), max_size=12),
+    orders=st.lists(ORDERS, min_size=1, max_size=5),
+)
+def test_orders_are_carried_out_once_whoever_died(wanted: list[Wanted], fuses: list[int], orders: list[Order]) -> None:
+    """Whatever operators and owners say in the course of time: the same becomes of all jobs, and costs the same."""
+    said = [*orders, *LAST_ORDERS]
+    immortal, seen = lived(wanted, [], orders=said)
+    assert_sound(immortal, seen)
+    assert_time_as_seen(immortal, seen, wanted)
+    mortal, witness = lived(wanted, fuses, orders=said)
+    assert_sound(mortal, witness)
+    assert_time_as_seen(mortal, witness, wanted)
+    assert endings(mortal) == endings(immortal)
+    assert charges(mortal) == charges(immortal)
+
+
+SINGLE_ORDERS = [Order(5.0, verb, 2) for verb in ("hold", "nice", "cancel", "longer", "close")]  # about one that waits
+SINGLE_ORDERS += [Order(5.0, verb, 0) for verb in ("longer", "shorter", "cancel", "owner longer")]  # that runs
+SINGLE_ORDERS += [Order(5.0, verb, 1) for verb in ("requeue", "cancel")]  # that would come again
+
+
+@pytest.mark.parametrize("order", SINGLE_ORDERS, ids=lambda order: f"{order.verb} {order.number}")
+def test_an_order_survives_single_cuts(order: Order) -> None:
+    """Killed once after every fourth write, of each order after others."""
+    wanted = [Wanted("plain", 2, 30.0, 45.0, 0.0, "bio"), Wanted("failing gang", 2, 10.0, 20.0, 0.0, "physics")]
+    wanted.append(Wanted("too long", 2, 10.0, 20.0, 1.0, "physics"))
+    orders = [order, *LAST_ORDERS]
+    immortal, _ = lived(wanted, [], orders=orders)
+    for fuse in range(SINGLE_ORDERS.index(order) % 4, immortal.num_writes, 4):
+        mortal, witness = lived(wanted, [fuse], orders=orders)
+        assert_sound(mortal, witness)
+        assert_time_as_seen(mortal, witness, wanted)
+        assert (endings(mortal), charges(mortal)) == (endings(immortal), charges(immortal)), fuse
 
 
 @pytest.mark.parametrize("feature", sorted(FEATURES))

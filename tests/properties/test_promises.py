@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from hypothesis import given, settings
@@ -48,10 +48,10 @@ class DateKeeper(NullRecorder):
             self.forecasts.append(t)
 
 
-def room_of(wanted: list[Wanted], recorder: NullRecorder, **queue: Any) -> Room:
+def room_of(wanted: list[Wanted], recorder: NullRecorder, latency: float = 0.0, **queue: Any) -> Room:
     """Times are stretched, as dates are told once a minute."""
     came = [(each.time, each.object) for each in arrivals(wanted)]
-    return Room(came, (4, 4, 8), queues={"q": queue}, horizon=math.inf, recorder=recorder)
+    return Room(came, (4, 4, 8), queues={"q": queue}, horizon=math.inf, recorder=recorder, latency=latency)
 
 
 def _is_of(pod: str, key: str) -> bool:
@@ -171,3 +171,21 @@ def test_whatever_is_called_promised_is_kept_also_with_tiers(
     for key, told in keeper.dates.items():
         start = min(time for name, time in room.starts.items() if _is_of(name, key))
         assert all(start <= each.by_limits + 1e-6 for each in told if each.is_promised), key
+
+
+LATE: Final = 2.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(wanted=st.lists(LONG, min_size=2, max_size=12), discipline=st.sampled_from(["easy", "conservative"]))
+def test_who_begins_a_little_late_delays_nobody_by_much(wanted: list[Wanted], discipline: str) -> None:
+    """Pods take some seconds to begin: each delays those behind it by as much, and no promise by a whole job."""
+    room = room_of(wanted, NullRecorder(), discipline=discipline, latency=LATE)
+    timeline, first = room.simulation.timeline, dict[str, float]()
+    while timeline.step():
+        assert timeline.now() < 1e6
+        if room.desk.is_due:
+            continue
+        for key, promise in room.desk.machine.calendar.promises.items():
+            date = first.setdefault(key, promise.slot.start)
+            assert promise.slot.start <= date + 2 * LATE * len(wanted) + 1e-6, key

@@ -107,3 +107,34 @@ def test_a_plugin_beside_the_scenario_is_found_and_its_failures_are_told(tmp_pat
         (told,) = simulate(tmp_path / "s.yaml").problems
     assert told.startswith("attempts of default-scheduler that ended in an error: 1, the first for default/pod-a-0: ")
     assert "boom" in told
+
+
+FEW_JOBS = """\
+apiVersion: fairway.dev/v1alpha1
+kind: Scenario
+spec:
+  cluster: {nodes: [{count: 1, cpu: 8}]}
+  workload:
+    synthetic:
+      arrivals: {pattern: poisson, count: 4, over: 5m}
+      classes:
+        - {name: job, cpu: 8, duration: 15m, template: {metadata: {labels: {fairway.dev/queue: q}}}}
+  batch: {queues: {q: {limits: {default: 20m}}}}
+  record: RECORD
+"""
+
+
+@pytest.mark.parametrize(
+    ("record", "are_kept"),
+    {
+        "{}": True,
+        "{decisions: none}": False,
+        "{estimates: false}": False,
+        "{decisions: none, estimates: true}": True,
+    }.items(),
+)
+def test_dates_are_kept_with_decisions_unless_said_otherwise(tmp_path: Path, record: str, are_kept: bool) -> None:
+    text = FEW_JOBS.replace("RECORD", record)
+    with simulate(decode_scenario(text.encode(), "q.yaml"), record=tmp_path / "run.duckdb").open() as run:
+        assert bool(list(run.estimates.rows())) is are_kept
+        assert len(list(run.jobs.rows())) == 4

@@ -12,8 +12,10 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
+from fairway.batch.job import JobOrders
 from fairway.batch.settings import BatchSettings
 from fairway.cluster import Event, Verb
 from fairway.config import default_configuration
@@ -134,12 +136,17 @@ class Mortal:
         self.simulation.lifecycle.tells_times = True
         self._left_over: list[Pod] = []  # ended and removed since the last death
         self.simulation.api.watch(self._collect)
-        self.store = self.simulation.api.job_stores[NAME] = JobStore(batch.accounts)
+        self.store = self.simulation.api.job_stores[NAME] = JobStore(batch.accounts, is_inherited=True)
         self._begin_life()
 
     @property
     def scheduler(self) -> SimScheduler:
         return self.simulation.schedulers[0]
+
+    @property
+    def is_dead(self) -> bool:
+        """Is nobody there until the next life begins?"""
+        return self._is_burying
 
     def _collect(self, event: Event) -> None:
         gone = event.object if event.verb is Verb.DELETED else None
@@ -153,6 +160,8 @@ class Mortal:
         api: Any = _Api(self.simulation.api, life)
         configuration = default_configuration(REGISTRY)
 
+        self._life = life
+
         def live() -> None:
             newcomer = SimScheduler(
                 NAME, configuration, api, self._settings, self.recorder, RecordOptions(), self._batch
@@ -165,6 +174,28 @@ class Mortal:
                 newcomer.queues.observe(Event(Verb.DELETED, pod))
 
         life.guarded(live)()
+
+    # -- others, who do not die --------------------------------------------------------------------------------------
+
+    def order(self, key: Callable[[str], bool], change: Callable[[JobOrders], JobOrders]) -> None:
+        """An operator wants something else of jobs with such keys; whoever is there hears of it."""
+        for record in [each for each in self.store.records() if key(each.key) and not each.ledger.is_final]:
+            orders = change(record.orders)
+            self.store.order(record.uid, orders)
+            self._life.guarded(partial(self._hear, record.key, orders))()
+
+    def _hear(self, key: str, orders: JobOrders) -> None:
+        queues = self.scheduler.queues
+        assert queues is not None
+        if (job := queues.desk.book.find(key)) is not None:
+            queues.desk.ordering.heed(job, orders)
+            queues.look()
+
+    def change(self, batch: BatchSettings) -> None:
+        """Operators say otherwise of queues."""
+        self._batch, queues = batch, self.scheduler.queues
+        assert queues is not None
+        self._life.guarded(queues.change)(batch)
 
     def bury(self, life: Life) -> None:
         """The next one comes when all that happens just now has happened."""

@@ -23,6 +23,7 @@ __all__ = [
     "DeletePod",
     "EvictPod",
     "MarkDisrupted",
+    "ResumeJob",
     "SetActiveDeadline",
     "TaintNode",
     "Tell",
@@ -86,6 +87,13 @@ class SetActiveDeadline:
 
 
 @dataclass(frozen=True, slots=True)
+class ResumeJob:
+    """The controller of kind Job is not suspended: it makes its pods."""
+
+    controller: str  # uid
+
+
+@dataclass(frozen=True, slots=True)
 class CordonNode:
     """The node takes nobody, and says for which window."""
 
@@ -126,6 +134,7 @@ Action = (
     | MarkDisrupted
     | AnnotatePod
     | SetActiveDeadline
+    | ResumeJob
     | CordonNode
     | UncordonNode
     | TaintNode

@@ -39,11 +39,22 @@ class BatchWorld(Protocol):
     def keeps_dates(self) -> bool:
         """Does anybody want to know when jobs will start? If not, it is not worked out."""
 
+    @property
+    def keeps_promises(self) -> bool:
+        """Does anybody come after this desk who has to know what it promised? If not, that is not written down."""
+
+    @property
+    def awaits_settling(self) -> bool:
+        """Is anything kept until jobs that are over are settled, where they have no accounts?"""
+
     def now(self) -> float:
         """The time in seconds; never less than before."""
 
     def write_record(self, job: BatchJob) -> None:
         """Write down where the job is: its standing, its ledger, its dates."""
+
+    def write_promise(self, job: BatchJob) -> None:
+        """Write down what is booked for the job: its ledger has it. Where every promise is told, that may do it."""
 
     def write_dates(
         self, job: BatchJob, estimate: StartEstimate, nodes: Sequence[str], factors: Mapping[str, float] | None

@@ -7,19 +7,20 @@ promises to others stays in the calendar, which the plugin ReservedTime holds ev
 the cycle could not place after all goes back, and is not released again before something has changed. All else that
 has to be looked after, such as limits, is done by `duties`, which are asked at the head of every pass.
 
-The desk is synchronous and knows no clock but its world's. It keeps nothing that could not be made again from pods and
-from what was written of jobs.
+The desk is synchronous, and the clock is its world's. All that it keeps can be made again from pods and from records.
+A pass may be made in steps (`pass_steps`): what happens in between changes what is free, and is for the next to judge.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from time import process_time
 
+from fairway.batch.actions import ResumeJob
 from fairway.batch.batch_world import BatchWorld, PassReport
 from fairway.batch.dates import Forecasts
-from fairway.batch.duties import Accounting, Ordering, duties_of
+from fairway.batch.duties import Accounting, OpeningQueues, Ordering, duties_of
+from fairway.batch.duties.pass_steps import beside_others
 from fairway.batch.duties.pass_times import PassDemand, PassTimes
 from fairway.batch.hindrances.feasibility import Feasibility
 from fairway.batch.hindrances.obstructions import Obstructions
@@ -37,15 +38,17 @@ from fairway.batch.restoration import restore, resume
 from fairway.batch.settings import BatchSettings
 from fairway.batch.standings import Standings
 from fairway.batch.upkeep.attempt_rooms import AttemptRooms
+from fairway.batch.upkeep.attempts import Attempts, VainJobs
+from fairway.batch.upkeep.promise_keeping import PromiseKeeping
 from fairway.batch.upkeep.upkeep import Upkeep
 from fairway.cluster import Event, Verb
-from fairway.cycle import Decision, Outcome
+from fairway.cycle import Decision
 from fairway.cycle.groups.group_decision import GroupDecision
 from fairway.model import Job as JobController
 from fairway.model import Node, Pod
 from fairway.model.job_set import JobSet
-from fairway.plan import PassOutcome, Promise, run_pass
-from fairway.queue import QueuedGroup, QueuedPod
+from fairway.plan import PassOutcome, Promise, Steps, finish, pass_steps
+from fairway.queue import QueuedPod
 from fairway.scheduler import Scheduler
 
 __all__ = ["Desk"]
@@ -56,15 +59,12 @@ class Desk(PassDemand):
 
     def __init__(self, settings: BatchSettings, world: BatchWorld, epoch: float = 0.0) -> None:
         """`epoch` is what the time of day was when the world's clock showed 0, in seconds since 1970."""
-        self.settings = settings
+        self.settings = settings = settings.as_of(world.now(), epoch)
         self.world = world
         self.epoch = epoch
-        self._rules, self._replan = settings.rules, settings.replan
-        self.order = JobOrder(settings.queues)
+        self._rules, self._replan, self.order = settings.rules, settings.replan, JobOrder(settings.queues)
         self._starting: dict[str, BatchJob] = {}  # released or placed, and not running yet
-        self._vain: dict[str, BatchJob] = {}  # refused by plugins that the plan does not see
-        self._has_news = False  # has anything happened that may help these?
-        self._looked = -math.inf  # when they were last given another try
+        self._vain = VainJobs()
         self._left: Sequence[BatchJob] = ()  # those whom the last pass left waiting for room and their turn
         self._told: Callable[[BatchJob], None] = world.write_record
 
@@ -76,37 +76,40 @@ class Desk(PassDemand):
         restore(self.book, self.world.records())
         self.book.sayings.learn(self.settings)
         self.machine = Machine(cluster, self.world.now(), self.settings.booking, self.settings.horizon)
-        self._quotas = Quotas(self)
-        self._accounting = Accounting(self)
+        self.quotas, self._accounting = Quotas(self), Accounting(self)
         self.upkeep = Upkeep(self, self._accounting.accounts)
         self._obstructions = Obstructions(self.machine, self.upkeep)
-        queues = self.settings.queues
-        self._planned = PlannedJobs(cluster, self.machine, queues, self._quotas, self.upkeep.entrances)
+        self.planned = PlannedJobs(cluster, self.machine, self.settings.queues, self.quotas, self.upkeep.entrances)
         feasibility = Feasibility(cluster, self.machine)
-        self._standings = Standings(self.settings, self.book, self._accounting, self._quotas, feasibility)
+        self._standings = Standings(self.settings, self.book, self._accounting, self.quotas, feasibility)
         self._lodgers = Lodgers(self)
-        self._rooms = AttemptRooms(self, self._lodgers, self._planned, self.upkeep)
-        self._preemption = RoomClaims(self, self._quotas)
-        self.ordering = Ordering(self, self._accounting, self._quotas, self.upkeep.closed)
-        self._duties = duties_of(self, self._accounting, self.ordering, self.upkeep, self._preemption)
+        self._rooms = AttemptRooms(self, self._lodgers, self.planned, self.upkeep)
+        self._attempts = Attempts(self, self._rooms, self._lodgers, self._take_back)
+        self._promises = PromiseKeeping(self, self.planned, self.quotas)
+        self._preemption = RoomClaims(self, self.quotas)
+        self.ordering = Ordering(self, self._accounting, self.quotas, self.upkeep.closed)
+        self.opening = OpeningQueues(self)
+        self._duties = duties_of(self, self.opening, self._accounting, self.ordering, self.upkeep, self._preemption)
+        self._member_duties = [duty for duty in self._duties if duty.hears_members]
         self._times = PassTimes(self, self._duties, (self._accounting, self.ordering.limits))
         self.forecasts = Forecasts(self)
-        cluster.promises.planner = self
+        cluster.promises.planner = self._attempts
 
     def resume(self) -> None:
         """All that is there was heard of: go on with whoever was let go."""
         self._starting = resume(self)
         self.ordering.resume()
-        self.is_due = self._has_news = True
+        self._promises.resume()
+        self.is_due = self._vain.has_news = True
 
     def change(self, settings: BatchSettings) -> None:
         """Operators say otherwise now: everybody who waits is judged anew in the next pass."""
-        self.settings = settings
+        self.settings = settings = settings.as_of(self.world.now(), self.epoch)
         self._rules, self._replan, self.order = settings.rules, settings.replan, JobOrder(settings.queues)
         self.book.sayings.learn(settings)
         self._standings.change(settings)
-        self._planned.forget(settings.queues)
-        self.machine.calendar.has_changed = self.is_due = self._has_news = True
+        self.planned.forget(settings.queues)
+        self.machine.calendar.has_changed = self.is_due = self._vain.has_news = True
         for job in self.book:
             job.is_clear = False
             if job.queue not in settings.queues:
@@ -128,9 +131,11 @@ class Desk(PassDemand):
                 job = self._observe_pod(item, gone)
             if job is None and item.spec.node_name and self._lodgers.observe_other(item, gone or item.is_finished):
                 self.is_due = True
-                self._has_news |= gone or item.is_finished
+                self._vain.has_news |= gone or item.is_finished
+            if job is None:
+                return
         elif isinstance(item, Node):
-            self.is_due = self._has_news = True
+            self.is_due = self._vain.has_news = True
         else:
             if isinstance(item, JobController | JobSet):
                 self.book.sayings.observe(item, gone)
@@ -139,7 +144,8 @@ class Desk(PassDemand):
                 self._told(job)
             job = None
             self.is_due |= bool(self.book.decided)
-        for duty in self._duties:
+        self.num_heard += 1
+        for duty in self._duties if job is None else self._member_duties:
             duty.observe(event, job)
         self.forecasts.observe(job)
 
@@ -153,14 +159,15 @@ class Desk(PassDemand):
             return None
         if gone or pod.is_finished:
             self.machine.vacate(pod.metadata.uid)
-            self.is_due = self._has_news = True
+            self.is_due = self._vain.has_news = True
             self.settle(job)
-        elif pod.spec.node_name:
-            self._lodgers.occupy(job, pod, pod.spec.node_name)
-        else:
+        elif not pod.spec.node_name:
             self.is_due = True
-        if job.state is JobState.RUNNING and job.key in self._starting:
+        elif job.standing.state is not JobState.RUNNING or job.key not in self._starting:
+            self._lodgers.occupy(job, pod, pod.spec.node_name)
+        if job.standing.state is JobState.RUNNING and job.key in self._starting:
             del self._starting[job.key]
+            self._promises.has_nodes(job)
             self.is_due |= job.key in self.book.awaited
             for member in job.members.values():
                 if member.spec.node_name:
@@ -171,60 +178,18 @@ class Desk(PassDemand):
 
     # -- attempts ----------------------------------------------------------------------------------------------------
 
-    def gate(self, pod: Pod) -> str:
-        """Why the pod may not be tried yet; "": it may."""
-        job = self.book.of(pod.metadata.uid)
-        return "" if job is None else job.gate
-
-    def plans(self, pod: Pod) -> bool:
-        """Is the pod of a queue, or bound by what queues were promised?"""
-        return self.is_queued(pod) or self._rooms.bind_all
-
-    def is_queued(self, pod: Pod) -> bool:
-        """Is the pod of a queue?"""
-        return self.book.of(pod.metadata.uid) is not None
-
     def attempting(self, queued: QueuedPod) -> None:
         """A pod or job is tried next: this is its room in time."""
-        pod = next(iter(queued.members.values())).pod if isinstance(queued, QueuedGroup) else queued.pod
-        job = self.book.of(pod.metadata.uid)
-        self.cluster.promises.begin(self._rooms.room(pod, job))
+        self._attempts.begin(queued)
 
     def attempted(self, decision: Decision | GroupDecision) -> None:
         """Whoever was placed takes the place of what was booked; whoever was not goes back."""
-        self.cluster.promises.begin(None)
-        members = decision.members if isinstance(decision, GroupDecision) else [decision]
-        if isinstance(decision, GroupDecision):
-            members = [*members, *(each for other in decision.companions for each in other.members)]
-        self._rooms.attempted(members)
-        placed: dict[str, list[Decision]] = {}
-        for each in members:
-            job = self.book.of(each.pod.metadata.uid)
-            if job is not None:
-                placed.setdefault(job.key, [])
-                if each.outcome is Outcome.SCHEDULED:
-                    placed[job.key].append(each)
-        for key, decisions in placed.items():
-            job = self.book.jobs[key]
-            if decisions:
-                self._place(job, decisions)
-                job.num_vain = 0
-            elif job.started is None:
-                self._take_back(job)
-
-    def _place(self, job: BatchJob, decisions: Sequence[Decision]) -> None:
-        """Those who have nodes now take the place of the job's booking."""
-        for each in decisions:
-            self._lodgers.occupy(job, each.pod, each.node)
-        self.machine.calendar.remove(job.key)
+        self._attempts.end(decision)
 
     def _take_back(self, job: BatchJob) -> None:
         """Plugins that the plan does not see refused it: its booking stays for now, and nobody else is held up."""
-        job.is_released = False
-        job.is_vain = True
-        job.num_vain += 1
+        self._vain.add(job)
         self._starting.pop(job.key, None)
-        self._vain[job.key] = job
         self.machine.calendar.remove(job.key)
         words = "there is room by amounts, but plugins of its profile refuse every node"
         self.stand(job, JobStanding(JobState.QUEUED, Reason.PLACEMENT, {}, words))
@@ -238,56 +203,84 @@ class Desk(PassDemand):
 
     def run_pass(self) -> PassOutcome:
         """Release everybody whose slot is now."""
+        outcome = finish(self._steps())
+        if self.forecasts.is_due:
+            self.forecasts.run()
+        return outcome
+
+    def pass_steps(self) -> Steps[PassOutcome | None]:
+        """The same in steps, without a forecast. Settings may not change; nor anybody be tried while promises lack."""
+        return beside_others(self.machine, self._steps(), self._give_up)
+
+    def _give_up(self) -> None:
+        """A pass was given up: whoever was let go by then may be tried all the same."""
+        self.is_due = True
+        self.scheduler.queue.activate(pod for job in self._starting.values() for pod in job.waiting)
+
+    def _steps(self) -> Steps[PassOutcome]:
         begun, now = process_time(), self.world.now()
         is_wanted = self.has_happened or not self.is_time or bool(self._vain) or self._times.is_awaited(now)
         self.is_due = False
         self.machine.refresh(now)
+        yield from self._promises.restore()  # before anybody's wishes are judged
+        self.look_after(now)
+        self.machine.refresh(now)  # nodes may have been opened or closed just now
+        if not (is_wanted or self.is_due or self.machine.has_moved or self._accounting.has_budgets):
+            return (yield from self._end_pass(self._left, PassOutcome(), begun))
+        self._lodgers.vacate_unplaced(self._starting.values())
+        self.quotas.look()
+        self.planned.refresh(self.book.jobs)
+        self._vain.try_again(now, self.settings.interval)
+        waiting = [job for job in self.book.jobs.values() if job.started is None and not job.is_released]
+        self._accounting.rank(able := (yield from self._able(waiting, now)), now)
+        jobs = self.order.sort(able, now, self.machine.size, self._accounting.factor)
+        yield
+        yield from self._preemption.give_way(jobs)
+        outcome = yield from self._plan(jobs, now)
+        left = self._still(jobs)
+        if late := (yield from self._standings.refuse_late(self.machine.calendar, left, now)):
+            for job in late:
+                self.machine.calendar.remove(job.key)  # its promise is for others
+            outcome.started += (yield from self._plan(self._still(left), now)).started
+        yield
+        left = self._still(left)
+        self._standings.preempting = self._preemption.claim([job for job in left if job.plan is not None], now)
+        yield
+        obstructed = yield from self._obstructions.standings(left, now, self._rules, self._replan)
+        for job, standing in self._standings.judge(waiting, left, obstructed):
+            if job.is_waiting and standing != job.standing:
+                self.stand(job, standing)
+                yield
+        left = self._still(left)
+        plans = [job.plan for job in left if job.plan is not None] if obstructed or self.upkeep.windows.views else []
+        if actions := self.upkeep.judge(plans, obstructed, now):
+            self.world.carry_out(actions)
+        for job in [job for job in jobs if job.is_released]:
+            self.scheduler.queue.activate(job.waiting)
+            yield
+        self.scheduler.queue.activate(self._rooms.take_refused())
+        self._times.note(len(waiting), self._standings.unclear, now, has_vain=bool(self._vain))
+        return (yield from self._end_pass(left, outcome, begun))
+
+    def look_after(self, now: float) -> None:
+        """Do what duties want done; also while a pass is under way."""
         for duty in self._duties:
             if actions := duty.look(now):
                 self.world.carry_out(actions)
-        self.machine.refresh(now)  # nodes may have been opened or closed just now
-        if not (is_wanted or self.is_due or self.machine.has_moved or self._accounting.has_budgets):
-            return self._end_pass(self._left, PassOutcome(), begun)
-        self._lodgers.vacate_unplaced(self._starting.values())
-        self._quotas.look()
-        self._planned.refresh(self.book.jobs)
-        if self._vain:
-            self._try_again(now)
-        waiting = [job for job in self.book if job.started is None and not job.is_released]
-        able = self._standings.able([job for job in waiting if not job.is_vain], now)
-        able = [job for job in able if job.plan is not None or job.waiting]  # others bind pods, too
-        for job in able:
-            if job.plan is None:
-                self._planned.plan_of(job, self.scheduler.profiles)
-        able = self._standings.possible(able)
-        for job in able:
-            if job.ledger.eligible_since is None:
-                job.eligible_since = now
-        self._accounting.rank(able, now)
-        jobs = self.order.sort(able, now, self.machine.size, self._accounting.factor)
-        self._preemption.give_way(jobs)
-        outcome = self._plan(jobs, now)
-        left = self._standings.unhindered(jobs)
-        if late := self._standings.refuse_late(self.machine.calendar, left, now):
-            for job in late:
-                self.machine.calendar.remove(job.key)  # its promise is for others
-            outcome.started += self._plan(self._standings.unhindered(left), now).started
-            left = self._standings.unhindered(left)
-        self._standings.preempting = self._preemption.claim(left, now)
-        obstructed = self._obstructions.standings(left, now, self._rules, self._replan)
-        for job, standing in self._standings.judge(waiting, left, obstructed):
-            self.stand(job, standing)
-        plans = [job.plan for job in left if job.plan is not None]
-        if actions := self.upkeep.judge(plans, obstructed, now):
-            self.world.carry_out(actions)
-        self.scheduler.queue.activate(pod for job in jobs if job.is_released for pod in job.waiting)
-        self.scheduler.queue.activate(self._rooms.take_refused())
-        self._times.note(waiting, now, has_vain=bool(self._vain))
-        return self._end_pass(left, outcome, begun)
 
-    def _end_pass(self, left: Sequence[BatchJob], outcome: PassOutcome, begun: float) -> PassOutcome:
+    def _able(self, waiting: Sequence[BatchJob], now: float) -> Steps[list[BatchJob]]:
+        """Those who can be planned, with their plans."""
+        able = yield from self._standings.able(waiting, now)
+        for job in able:
+            if job.plan is None and job.waiting and job.is_waiting:  # others bind pods, too
+                self.planned.plan_of(job, self.scheduler.profiles)
+                yield
+        return (yield from self._standings.possible(able, now))
+
+    def _end_pass(self, left: Sequence[BatchJob], outcome: PassOutcome, begun: float) -> Steps[PassOutcome]:
         """Tell of it; `left`: those who wait for nothing but room and their turn."""
         self._left = left
+        yield from self._promises.note(outcome)
         counts = self._times.num_waiting, len(outcome.started), len(self.machine.calendar.promises)
         self.world.passed(PassReport(*counts, process_time() - begun))
         if self._standings.preempting:
@@ -295,33 +288,39 @@ class Desk(PassDemand):
         self.forecasts.look(left)
         return outcome
 
-    def _plan(self, jobs: Sequence[BatchJob], now: float) -> PassOutcome:
+    def _still(self, jobs: Sequence[BatchJob]) -> list[BatchJob]:
+        """Those who wait for nothing but room and their turn, also by now."""
+        return [job for job in self._standings.unhindered(jobs) if job.is_waiting]
+
+    def _plan(self, jobs: Sequence[BatchJob], now: float) -> Steps[PassOutcome]:
         """Give everybody in order what its queue's discipline allows; whose slot is now is released."""
         calendar, first = self.machine.calendar, self.settings.max_jobs
         plans = [job.plan for job in jobs[:first] if job.plan is not None]
         plans += [job.plan for job in jobs[first:] if job.plan is not None and job.key in calendar.promises]
-        self._quotas.lend(jobs)
-        outcome = run_pass(calendar, plans, now, self._rules, replan=self._replan)
+        self.quotas.lend(jobs)
+        outcome = yield from pass_steps(calendar, plans, now, self._rules, replan=self._replan)
+        for key in calendar.promises.keys() - self.book.jobs.keys():
+            calendar.remove(key)  # they are over by now
+        try:
+            yield from self._promises.note(outcome)
+        except GeneratorExit:
+            outcome.give_back(calendar)
+            raise
         stopped = [each for each in outcome.started if not self._release(each)]
         for each in stopped:
             calendar.remove(each.job.key)
             outcome.started.remove(each)
-        left = self._standings.unhindered(jobs)
-        if stopped or (outcome.started and self._quotas.lend(left)):
-            outcome.started += self._plan(left, now).started  # others have their slots; lenders what they waited for
+        left = self._still(jobs)
+        if stopped or (outcome.started and self.quotas.lend(left)):
+            more = yield from self._plan(left, now)
+            outcome.started += more.started  # others have their slots; lenders what they waited for
         return outcome
 
-    def _try_again(self, now: float) -> None:
-        """Those that plugins refused, if something happened since, or for a long time nothing did."""
-        if self._has_news or now >= self._looked + self.settings.interval:
-            self._has_news, self._looked = False, now
-            for job in self._vain.values():
-                job.is_vain = False
-            self._vain.clear()
-
     def _release(self, started: Promise) -> bool:
-        """It may start; False: its account does not let it."""
-        job = self.book.jobs[started.job.key]
+        """It may start; False: its account does not let it, or it has changed since it was planned."""
+        job = self.book.jobs.get(started.job.key)
+        if job is None or job.plan is not started.job or not job.is_waiting:
+            return False
         rows = [int(row) for placement in started.slot.placements for row in placement.rows]
         if self._accounting.has_budgets and (standing := self._accounting.stop(job, rows)) is not None:
             self._standings.hinder(job, standing)
@@ -331,6 +330,8 @@ class Desk(PassDemand):
         self._starting[job.key] = job
         self._accounting.released(job, rows)
         self.stand(job, JobStanding(JobState.STARTING))
+        if job.imagined:
+            self.world.carry_out([ResumeJob(job.ledger.owner)])
         return True
 
     def stand(self, job: BatchJob, standing: JobStanding) -> None:
@@ -344,5 +345,5 @@ class Desk(PassDemand):
         if job.has_ended or (job.started is None and not job.is_released):
             self.machine.calendar.remove(job.key)
             self._starting.pop(job.key, None)
-            self._vain.pop(job.key, None)
+            self._vain.drop(job.key)
             self._accounting.stopped(job)

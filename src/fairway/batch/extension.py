@@ -30,6 +30,7 @@ __all__ = [
     "RunningUse",
     "carry_out",
     "judge_extension",
+    "refusal_reason",
 ]
 
 MINUTE: Final = 60.0
@@ -258,14 +259,17 @@ def _together(use: RunningUse) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     return rows, total
 
 
-def _refusal_words(request: ExtensionRequest, longest: float, stopped: Hindrance, show: Callable[[float], str]) -> str:
-    more = length_text(request.asked - request.limit)
+def refusal_reason(more: float, stopped: Hindrance, show: Callable[[float], str]) -> str:
+    """Why so many seconds more are not granted; `show`: a moment, for people."""
     if stopped.kind in SENTENCES:
-        why = SENTENCES[stopped.kind]
-    elif stopped.kind == "promise":
-        why = f"{more} would delay {stopped.name}, which was promised room at {show(stopped.at)}"
-    else:
-        why = f"{more} would reach into {stopped.kind} {stopped.name} at {show(stopped.at)}"
+        return SENTENCES[stopped.kind]
+    if stopped.kind == "promise":
+        return f"{length_text(more)} would delay {stopped.name}, which was promised room at {show(stopped.at)}"
+    return f"{length_text(more)} would reach into {stopped.kind} {stopped.name} at {show(stopped.at)}"
+
+
+def _refusal_words(request: ExtensionRequest, longest: float, stopped: Hindrance, show: Callable[[float], str]) -> str:
+    why = refusal_reason(request.asked - request.limit, stopped, show)
     if longest <= request.limit:
         return f"refused: {why}; no minute more is possible"
     until = show(request.use.end + (longest - request.limit))

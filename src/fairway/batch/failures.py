@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
-from fairway.batch.job import BatchJob, FailureDecision
+from fairway.batch.job import BatchJob, FailureDecision, Incident
 from fairway.batch.reasons import JobOutcome
 from fairway.model.batch import FailureRule, FailureRules
 from fairway.words import length_text
@@ -36,19 +36,6 @@ START_WITHIN: Final = 1800.0
 WAIT_FOR_NODE: Final = 3600.0
 FIRST_BACK_OFF: Final = 60.0
 LONGEST_BACK_OFF: Final = 3600.0
-
-IncidentKind = Literal["PodFailed", "PodEvicted", "NodeLost", "NeverStarted", "TaskDone"]
-
-
-class Incident(NamedTuple):
-    """Something that happened to a pod of the job, or to all pods of a task."""
-
-    kind: IncidentKind
-    since: float
-    pod: str = ""  # uid
-    task: str = ""
-    exit_code: int | None = None
-    is_excused: bool = False  # by our own hand, or the infrastructure's: it does not count against the job
 
 
 class LostNode(NamedTuple):

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+
+from fairway.batch.order_answer import OrderAnswer
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState, Reason
 from fairway.batch.usage import UsageInterval
 from fairway.model import Pod
@@ -22,8 +25,10 @@ from fairway.plan import StartEstimate, WaitingJob
 __all__ = [
     "BatchJob",
     "BilledJob",
+    "Booking",
     "FailureDecision",
     "GivenDates",
+    "Incident",
     "JobLedger",
     "JobOrders",
     "JobRecord",
@@ -35,10 +40,10 @@ __all__ = [
 UNJUDGED: Final = JobStanding(JobState.QUEUED)
 
 Verdict = Literal["Ignore", "RestartPod", "RestartJob", "FailJob", "CompleteJob", "Requeue", "Shrink"]
+IncidentKind = Literal["PodFailed", "PodEvicted", "NodeLost", "NeverStarted", "TaskDone"]
 
 
-@dataclass(frozen=True, slots=True)
-class JobWishes:
+class JobWishes(msgspec.Struct, frozen=True, gc=False):
     """What a job says of itself; times of `begin` and `start_by` are those of the world's clock."""
 
     queue: str
@@ -72,8 +77,7 @@ class JobOrders:
     requeue_before: float = -math.inf  # if it was let go before that, or then, it shall wait again
 
 
-@dataclass(frozen=True, slots=True)
-class RunInterval:
+class RunInterval(msgspec.Struct, frozen=True, gc=False):
     """A stretch in which at least as many members ran as it takes: what it used, and where."""
 
     start: float
@@ -88,8 +92,18 @@ class RunInterval:
         return UsageInterval(self.start, self.end, self.rate)
 
 
-@dataclass(frozen=True, slots=True)
-class FailureDecision:
+class Incident(NamedTuple):
+    """Something that happened to a pod of a job, or to all pods of a task."""
+
+    kind: IncidentKind
+    since: float
+    pod: str = ""  # uid
+    task: str = ""
+    exit_code: int | None = None
+    is_excused: bool = False  # by our own hand, or the infrastructure's: it does not count against the job
+
+
+class FailureDecision(msgspec.Struct, frozen=True, gc=False):
     """What to do with a job; written down before it is done, so that whoever takes over goes on with it."""
 
     do: Verdict
@@ -108,8 +122,7 @@ class FailureDecision:
         return self.do not in ("Ignore", "RestartPod", "Shrink")
 
 
-@dataclass(frozen=True, slots=True)
-class BilledJob:
+class BilledJob(msgspec.Struct, frozen=True, gc=False):
     """Whose job it is, and what it has to say in the books. Fixed when it first starts."""
 
     uid: str  # of its record: one that was deleted and made anew is another, with lines of its own
@@ -117,7 +130,14 @@ class BilledJob:
     account: str
     user: str
     queue: str = ""
-    amounts: Mapping[str, int] = field(default_factory=dict)  # milli-CPU, bytes, counts
+    amounts: Mapping[str, int] = msgspec.field(default_factory=dict)  # milli-CPU, bytes, counts
+
+
+class Booking(NamedTuple):
+    """Room that is kept for a job: from when on, and the node of each member, class by class as the plan has them."""
+
+    start: float
+    nodes: tuple[tuple[str, ...], ...]
 
 
 class GivenDates(NamedTuple):
@@ -128,14 +148,14 @@ class GivenDates(NamedTuple):
     promised: float = math.inf  # the earliest date that it was promised; infinite: none
 
 
-@dataclass(slots=True)
-class JobLedger:
+class JobLedger(msgspec.Struct, gc=False):
     """What is written down of a job, and survives a restart: one record, one write."""
 
     submitted: float
     granted_limit: float | None = None  # how long it may run; None: it was never let go, and nobody said otherwise
     first_limit: float | None = None  # what was granted when it was let go: extensions count from there
-    answered_limit: float | None = None  # the limit that operators asked for last, and got an answer to
+    answered_limit: float | None = None  # the limit that operators ask for, if they got an answer to it
+    answer: OrderAnswer | None = None  # to whom something may be refused, the last one
     intervals: tuple[RunInterval, ...] = ()
     num_requeues: int = 0
     num_restarts: int = 0
@@ -158,13 +178,11 @@ class JobLedger:
     eligible_since: float | None = None  # since when nothing but its turn keeps it; None: something does
     ended: float = math.inf
     dates: GivenDates | None = None
+    booking: Booking | None = None  # what is promised to it, until it has nodes; None: nothing
+    incidents: tuple[Incident, ...] = ()  # what happened to it, as long as rules may still come to apply
 
 
-_WRITTEN: Final = attrgetter(*(each.name for each in fields(JobLedger)))
-
-
-@dataclass(frozen=True, slots=True)
-class JobRecord:
+class JobRecord(msgspec.Struct, frozen=True, gc=False):
     """A job as it is written down: what a restart finds of it."""
 
     key: str
@@ -218,6 +236,7 @@ class BatchJob:
     num_ahead: int = -1  # how many of its queue were before it in the last pass
     num_vain: int = 0  # attempts in vain since it was last placed or changed
     is_vain: bool = False  # plugins refused it, and nothing has happened since that may help
+    imagined: tuple[Pod, ...] = ()  # members that its controller makes when it may, as they will be
 
     @property
     def state(self) -> JobState:
@@ -233,6 +252,11 @@ class BatchJob:
     def has_ended(self) -> bool:
         """Is it over for good?"""
         return self.standing.state is JobState.FINISHED
+
+    @property
+    def is_waiting(self) -> bool:
+        """Was it not let go yet?"""
+        return self.started is None and not self.is_released and not self.has_ended
 
     @property
     def is_counting(self) -> bool:
@@ -256,8 +280,13 @@ class BatchJob:
 
     @property
     def waiting(self) -> list[Pod]:
-        """Members without a node."""
-        return [pod for pod in self.members.values() if not pod.spec.node_name]
+        """Members without a node; those that are to come are the last."""
+        return [*(pod for pod in self.members.values() if not pod.spec.node_name), *self.imagined]
+
+    @property
+    def pods(self) -> list[Pod]:
+        """All members, there or to come."""
+        return [*self.members.values(), *self.imagined]
 
     @property
     def eligible_since(self) -> float | None:
@@ -274,7 +303,7 @@ class BatchJob:
             self.key,
             self.uid,
             self.standing,
-            JobLedger(*_WRITTEN(self.ledger)),
+            copy(self.ledger),
             self.min_count,
             self.size,
             self.orders,

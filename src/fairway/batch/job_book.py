@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fairway.batch.accounts.charges import close_interval, open_interval
+from fairway.batch.accounts.unwatched import Unwatched
 from fairway.batch.job import BatchJob, JobLedger, JobWishes
 from fairway.batch.job_sayings import JobSayings
 from fairway.batch.limits import owning_job
@@ -47,6 +48,7 @@ class JobBook:
         self.sayings = JobSayings(cluster, aliases, start)
         self._start = start
         self._number = 0
+        self.unwatched: Unwatched | None = None  # while it is heard what happened when nobody led
         self.bill: Callable[[BatchJob], float] = _nothing  # notes who pays for a job that starts, and says its rate
         self.jobs: dict[str, BatchJob] = {}  # by key
         self.ended: dict[str, EndedJob] = {}  # by key: the latest of that name
@@ -89,6 +91,8 @@ class JobBook:
             return job
         before = job.members.get(uid)
         job.members[uid] = pod
+        if before is None and job.imagined:
+            job.imagined = job.imagined[1:]
         if before is None and (job.failed or job.ledger.pods):
             name = pod.metadata.name
             job.failed.pop(name, None)
@@ -103,7 +107,8 @@ class JobBook:
     def _count_running(self, job: BatchJob, now: float) -> None:
         """Its time counts while as many run as it takes; who is done is not missing."""
         if not job.running or len(job.running) + job.num_done < job.min_count:
-            job.ledger.intervals = close_interval(job.ledger.intervals, now)
+            is_uncertain = self.unwatched is not None
+            job.ledger.intervals = close_interval(job.ledger.intervals, now, is_uncertain=is_uncertain)
             return
         if not job.is_counting:
             nodes = tuple(sorted({each.spec.node_name for each in job.members.values() if each.spec.node_name}))
@@ -129,8 +134,12 @@ class JobBook:
             self.dismissed.add(uid)
         job.num_done += pod.is_finished and pod.status.phase == "Succeeded"
         if job.started is not None:
-            self._count_running(job, now)
+            self._count_running(job, self.end_of(pod, now))
         self.settle(job, now, not pod.is_finished)
+
+    def end_of(self, pod: Pod, now: float) -> float:
+        """When the end of a pod that is over or gone counts: now, unless nobody led when it ended."""
+        return now if self.unwatched is None else self.unwatched.end_of(pod, now)
 
     def settle(self, job: BatchJob, now: float, is_deleted: bool = False) -> None:
         """Is the job over, or does it wait again? It is neither as long as somebody has a node."""
@@ -151,7 +160,7 @@ class JobBook:
     def _makes_more(self, owner: str, now: float) -> bool:
         """Does the controller make more pods of a job that shall be over? A Job does until its deadline."""
         maker = self.makers.get(owner)
-        if maker is None:
+        if maker is None or maker.spec.suspend:
             return False
         job = owning_job(maker, self._start)
         return job.active_deadline is None or now < job.started + job.active_deadline
@@ -181,7 +190,7 @@ class JobBook:
     def _end(self, job: BatchJob, outcome: JobOutcome, now: float) -> None:
         """It is over; pods that came meanwhile are another job's."""
         job.standing = JobStanding(JobState.FINISHED, outcome, words=job.ledger.ending.why if job.ledger.ending else "")
-        job.ledger.ending, job.ledger.pods = None, ()
+        job.ledger.ending, job.ledger.pods, job.imagined = None, (), ()
         job.ledger.intervals = close_interval(job.ledger.intervals, now)
         job.ledger.ended = now
         job.ledger.is_final = True
@@ -218,6 +227,11 @@ class JobBook:
             self._made_by.setdefault(ledger.owner, {})[key] = job
         return job
 
+    def enter(self, job: BatchJob) -> None:
+        """A job that has no pods yet."""
+        job.number = self._number + 1
+        self.adopt(job)
+
     def adopt(self, job: BatchJob) -> None:
         """A job that was written down is here again."""
         self._number = max(self._number, job.number)
@@ -225,6 +239,8 @@ class JobBook:
         self._of.update(dict.fromkeys(job.members, job))
         if job.ledger.owner:
             self._made_by.setdefault(job.ledger.owner, {})[job.key] = job
+            if job.group is not None and job.ledger.owner_kind == "Job":
+                self.sayings.makers[job.ledger.owner] = None
         if job.ledger.ending is not None or job.ledger.pods:
             self.note_decision(job)
 
@@ -258,14 +274,16 @@ class JobBook:
         """Members, or what is said of it, are others than before; `is_read`: what it says was read just now."""
         if not is_read:
             job.wishes = self.wishes_now(job)
-        job.priority_class = max(each.priority for each in job.members.values())
+        job.priority_class = max((each.priority for each in job.pods), default=job.priority_class)
         job.plan = None
         job.is_clear = job.is_vain = False
         job.num_vain = 0
 
     def wishes_now(self, job: BatchJob) -> JobWishes:
         """What its objects say at this moment."""
-        pod = next(iter(job.members.values()))
+        pod = next(iter(job.pods), None)
+        if pod is None:  # all have gone, and others are still to come
+            return job.wishes
         return self.sayings.wishes(pod, self.sayings.queue_of(pod) or job.wishes.queue, job.ledger.submitted)
 
     def spoken_for(self, item: Any) -> list[BatchJob]:
@@ -276,8 +294,7 @@ class JobBook:
 
     def spec_of(self, group: GroupKey) -> GroupSpec | Misconfigured | None:
         """How its members start together: the same one as long as nobody says otherwise; None: nobody says."""
-        book = self.cluster.groups.find(group)
-        return None if book is None else self.cluster.groups.spec_of(book)
+        return self.cluster.groups.spec_at(group)
 
     def learn_group(self, job: BatchJob) -> str:
         """How many members start together; why that is not known, if it is not."""

@@ -8,6 +8,8 @@ submission alone. Called by the desk in each pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import Final
 
 from fairway.batch.job import BatchJob
 from fairway.batch.priority import (
@@ -29,6 +31,9 @@ MachineSize = tuple[int, int]
 """Nodes, and CPUs in thousandths."""
 
 
+BY_SUBMISSION: Final = attrgetter("ledger.submitted", "number")
+
+
 class JobOrder:
     """The order of all queues."""
 
@@ -41,6 +46,7 @@ class JobOrder:
         }
         self._are_plain = all(self._is_plain.values())
         self._ranks = {name: (-_tier(queue), queue.is_interactive) for name, queue in queues.items()}
+        self._is_level = len(set(self._ranks.values())) == 1
         self.changes_with_time = any(
             not queue.is_interactive and (queue.weights.age or queue.weights.fair_share) for queue in queues.values()
         )
@@ -51,7 +57,8 @@ class JobOrder:
         known = list(jobs)
         self.factors = {}
         if self._are_plain:
-            known.sort(key=self._plain_rank)
+            is_level = self._is_level and not any(job.wishes.nice or job.ledger.nice or job.priority for job in known)
+            known.sort(key=BY_SUBMISSION if is_level else self._plain_rank)
             return known
         largest_class = max((job.priority_class for job in known), default=0)
         for job in known:

@@ -14,7 +14,7 @@ from fairway.batch.job import JobWishes
 from fairway.batch.settings import BatchSettings
 from fairway.batch.wishes import KUEUE_QUEUE, QUEUE, read_wishes
 from fairway.cluster import Cluster
-from fairway.model import ObjectMeta, Pod, VolcanoPodGroup
+from fairway.model import Job, ObjectMeta, Pod, VolcanoPodGroup
 from fairway.model.tenant import EXCLUSIVE
 
 __all__ = ["JobSayings"]
@@ -29,6 +29,7 @@ class JobSayings:
         self._start = start
         self.aliases = aliases
         self.volcano_aliases: Mapping[str, str] = {}  # the same for those of Volcano
+        self.makers: dict[str, None] = {}  # uids of Jobs whose pods are one job, as that waited without them
         self._together: dict[str, tuple[str, ...]] = {}  # by queue: kinds of controllers whose pods are one job
         self._controllers: dict[tuple[str, str, str], Any] = {}  # namespace, kind, name
 
@@ -36,17 +37,23 @@ class JobSayings:
         """What queues are called by users of Kueue and of Volcano, and whose pods are one job in them."""
         self.aliases, self.volcano_aliases = settings.aliases, settings.volcano_aliases
         self._together = {name: queue.start_together for name, queue in settings.queues.items() if queue.start_together}
-        self._cluster.groups.are_one_job = self._are_one_job if self._together else None
+        self._cluster.groups.are_one_job = self._are_one_job
 
-    def _are_one_job(self, kind: str, metas: Sequence[ObjectMeta]) -> bool:
-        queues = (self._named(meta) for meta in metas)
-        return kind in self._together.get(next((queue for queue in queues if queue is not None), ""), ())
+    def _are_one_job(self, item: Any, metas: Sequence[ObjectMeta]) -> bool:
+        queue = next((queue for meta in metas if (queue := self._named(meta)) is not None), None)
+        if queue is None:
+            return False
+        if isinstance(item, Job) and item.spec.suspend:
+            self.makers[item.metadata.uid] = None
+        return item.metadata.uid in self.makers or item.kind in self._together.get(queue, ())
 
     def observe(self, item: Any, gone: bool) -> None:
         """A controller or group came, changed or went, which may name a queue."""
         meta = item.metadata
         key = (meta.namespace, item.kind, meta.name)
         names_queue = any(name in said for said in (meta.annotations, meta.labels) for name in (QUEUE, KUEUE_QUEUE))
+        if gone:
+            self.makers.pop(meta.uid, None)
         if gone or not names_queue:
             self._controllers.pop(key, None)
         else:

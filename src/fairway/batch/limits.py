@@ -23,6 +23,7 @@ from fairway.model.seconds import parse_seconds
 from fairway.words import length_text
 
 __all__ = [
+    "KEPT_SECONDS",
     "LONGEST",
     "LimitedJob",
     "OwningJob",
@@ -39,6 +40,8 @@ __all__ = [
     "time_left",
 ]
 
+KEPT_SECONDS: Final = 300.0
+"""How long what is booked for a job is kept for pods that its controller has to make first."""
 LONGEST: Final = 10 * 366 * 86400.0
 """Ten years: whoever asks for more has miscounted zeros."""
 DEFAULT_GRACE: Final = 30.0  # of pods that say nothing, as in Kubernetes

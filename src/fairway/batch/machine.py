@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,14 @@ class RowsClosed(NamedTuple):
     end: float
 
 
+class KnownNeed(NamedTuple):
+    """What a pod of a class takes, as it was worked out last."""
+
+    version: int  # of the cluster's columns
+    is_exclusive: bool
+    amounts: NDArray[np.int64]  # (num_columns,), with access
+
+
 class Machine:
     """The calendar of one cluster."""
 
@@ -58,8 +67,10 @@ class Machine:
         self._shape = (-1, -1)
         self._capacity = np.empty((0, 0), np.int64)  # (num_rows, num_resources)
         self._names: list[str] = []
+        self._needs: WeakKeyDictionary[PodClass, KnownNeed] = WeakKeyDictionary()
         self.num_changes = 0  # of nodes; what is known of classes ends with each
         self.num_moves = 0  # of those who are there and of what is closed
+        self.is_held = False  # a pass is under way: for it, no time passes
         self.calendar = self._new_calendar(now)
 
     @property
@@ -106,7 +117,7 @@ class Machine:
             ):
                 self._rebuild(now)
             self._look_at_rows(now)
-        if now > self.calendar.now:
+        if now > self.calendar.now and not self.is_held:
             self.calendar.advance(now)
 
     def _look_at_rows(self, now: float) -> None:
@@ -161,6 +172,7 @@ class Machine:
         self._capacity = nodes.allocatable[: self._shape[0], : self._shape[1]].copy()
         self._names = list(nodes.names[: nodes.num_rows])
         self._ranks = nodes.name_ranks().astype(np.intp)
+        self._needs.clear()
         return self._bare_calendar(now)
 
     def _bare_calendar(self, now: float) -> Calendar:
@@ -180,10 +192,16 @@ class Machine:
     # -- who is there ------------------------------------------------------------------------------------------------
 
     def need(self, pod_class: PodClass, is_exclusive: bool = False) -> NDArray[np.int64]:
-        """What a pod of the class takes, (num_columns,); None of what no node has."""
+        """What a pod of the class takes, (num_columns,); None of what no node has. Nobody changes the array."""
+        known = self._needs.get(pod_class)
+        version = self._cluster.nodes.resources.version
+        if known is not None and known.version == version and known.is_exclusive == is_exclusive:
+            return known.amounts
         amounts = np.zeros(self._shape[1], np.int64)
         amounts[pod_class.columns] = pod_class.amounts
-        return member_need(amounts, exclusive=is_exclusive)
+        need = member_need(amounts, exclusive=is_exclusive)
+        self._needs[pod_class] = KnownNeed(version, is_exclusive, need)
+        return need
 
     def occupy(self, uid: str, row: int, amounts: NDArray[np.int64], end: float) -> None:
         """Somebody is there until then; who was there already may leave at another time now."""
@@ -214,9 +232,17 @@ class Machine:
             self.num_moves += 1
             self.calendar.remove(occupant_key(uid))
 
+    def occupants(self) -> Mapping[str, Occupant]:
+        """Who is where, and until when, by uid."""
+        return self._occupants
+
     def occupant(self, uid: str) -> Occupant | None:
         """Where somebody is, and until when."""
         return self._occupants.get(uid)
+
+    def outsiders(self, rows: Container[int], time: float, concerns: Callable[[str], bool]) -> list[str]:
+        """Of those that are of concern, who is on these rows at that time."""
+        return [uid for uid, each in self._occupants.items() if each.row in rows and each.end > time and concerns(uid)]
 
     @property
     def first_end(self) -> float:

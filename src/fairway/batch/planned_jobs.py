@@ -7,22 +7,26 @@ job's profile let pass which look at nodes alone, and that are the queue's. Call
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairway.batch.job import BatchJob
-from fairway.batch.limits import time_left
+from fairway.batch.limits import KEPT_SECONDS, time_left
 from fairway.batch.machine import Machine
 from fairway.batch.quotas.quotas import Quotas
 from fairway.cluster import Cluster, PodClass
+from fairway.cluster.known_classes import are_alike
 from fairway.cycle import Profile
 from fairway.cycle.groups.job_slots import eligible_rows
+from fairway.cycle.guard import BUILT_IN
+from fairway.model import Pod
 from fairway.model.batch import QueueSpec
 from fairway.model.group import GroupSpec
 from fairway.plan import Entrance, MemberClass, WaitingJob
+from fairway.plugin import overrides
 from fairway.queue import profile_name
 
 __all__ = ["PlannedJobs"]
@@ -51,6 +55,7 @@ class PlannedJobs:
         self._version = -1
         self._eligible: dict[tuple[int, str], tuple[PodClass, Mask | None]] = {}
         self._of_queue: dict[str, Mask | None] = {}
+        self._evenly: dict[str, bool] = {}  # by profile: does it judge members alike that ask for the same?
         self._masks: dict[bytes, Mask] = {}  # equal ones are one, so that the plan can tell equal jobs by it
 
     def refresh(self, jobs: Mapping[str, BatchJob]) -> None:
@@ -61,6 +66,7 @@ class PlannedJobs:
         self._eligible.clear()
         self._of_queue.clear()
         self._masks.clear()
+        self._evenly.clear()
         for job in jobs.values():
             job.plan = None
 
@@ -78,13 +84,11 @@ class PlannedJobs:
     def _make(self, job: BatchJob, profiles: Mapping[str, Profile]) -> WaitingJob:
         queue = self._queues[job.queue]
         waiting = job.waiting
-        missing = max(job.min_count - (len(job.members) - len(waiting)), 1)
+        missing = max(job.min_count - (len(job.pods) - len(waiting)), 1)
         pods = waiting[:missing] if job.min_count > 1 else waiting[:1]
         counts: dict[PodClass, int] = {}
-        for pod in pods:
-            profile = profiles[profile_name(pod)]
-            pod_class = profile.classify(pod)
-            counts[pod_class] = counts.get(pod_class, 0) + 1
+        for pod_class, count in self._classes(pods, profiles):
+            counts[pod_class] = counts.get(pod_class, 0) + count
         spec = self._group_spec(job)
         one_per_row = spec is not None and spec.one_per_node
         classes = []
@@ -93,8 +97,11 @@ class PlannedJobs:
             need = self._machine.need(pod_class, job.wishes.is_exclusive)
             eligible = self._eligible_rows(pod_class, profile, job.queue)
             classes.append(MemberClass(need, count, eligible, one_per_row))
-        classes.sort(key=lambda members: tuple(-members.need))
+        if len(classes) > 1:
+            classes.sort(key=lambda members: tuple(-members.need))
         duration = time_left(job, queue.limits, self._machine.calendar.now)
+        if job.imagined:
+            duration += KEPT_SECONDS  # so long its pods may take to come
         shares = self._quotas.shares(job, pods)
         return WaitingJob(
             job.key,
@@ -109,8 +116,7 @@ class PlannedJobs:
     def _group_spec(self, job: BatchJob) -> GroupSpec | None:
         if job.group is None:
             return None
-        book = self._cluster.groups.find(job.group)
-        spec = None if book is None else self._cluster.groups.spec_of(book)
+        spec = self._cluster.groups.spec_at(job.group)
         return spec if isinstance(spec, GroupSpec) else None
 
     def _domains(self, spec: GroupSpec | None) -> tuple[Mask, ...]:
@@ -160,3 +166,23 @@ class PlannedJobs:
                 else None
             )
         return self._of_queue[queue]
+
+    def _classes(self, pods: Sequence[Pod], profiles: Mapping[str, Profile]) -> Iterator[tuple[PodClass, int]]:
+        """The classes of members, and how many one after the other are of each."""
+        first = 0
+        while first < len(pods):
+            pod, profile = pods[first], profiles[profile_name(pods[first])]
+            if profile.name not in self._evenly:
+                self._evenly[profile.name] = _judges_evenly(profile)
+            following = first + 1
+            while self._evenly[profile.name] and following < len(pods) and are_alike(pod, pods[following]):
+                following += 1
+            yield profile.classify(pod), following - first
+            first = following
+
+
+def _judges_evenly(profile: Profile) -> bool:
+    """Users' plugins may tell members of a job apart by anything, and some look at every pod for itself."""
+    dividers = [plugin for plugin in profile.plugins if overrides(plugin, "class_key")]
+    is_ours = all(type(plugin).__module__.startswith(BUILT_IN) for plugin in dividers)
+    return is_ours and not any(plugin.per_pod for plugin in profile.plugins)

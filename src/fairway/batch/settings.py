@@ -7,12 +7,14 @@ plain values (`document`, `read_settings`) a run keeps it, so that the run can b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final, Literal
 
 import msgspec
 
 from fairway.batch.job import BatchJob
+from fairway.batch.occurrences import parse_moment
 from fairway.model import Quantity, to_builtins
 from fairway.model.batch import AccountSpec, QueueSpec, ReservationSpec, WindowSpec
 from fairway.model.duration import Duration
@@ -47,10 +49,58 @@ class BatchSettings:
         """What holds for jobs that run in a queue, also if it was deleted meanwhile: its limits stay."""
         return self.queues.get(queue) or self.departed.get(queue) or UNKNOWN_QUEUE
 
+    def openings(self, epoch: float) -> dict[str, float]:
+        """When queues are open again that say so, by the world's clock, which showed 0 at `epoch`."""
+        return {
+            name: parse_moment(queue.state_until, epoch, may_be_span=True)  # which an API server does not take
+            for name, queue in self.queues.items()
+            if queue.state_until
+        }
+
+    def as_of(self, now: float, epoch: float) -> BatchSettings:
+        """The same when it is so late: queues whose time to be open again has come are."""
+        over = [name for name, opening in self.openings(epoch).items() if opening <= now]
+        if not over:
+            return self
+        opened = {name: msgspec.structs.replace(self.queues[name], state="Open", state_until="") for name in over}
+        return replace(self, queues={**self.queues, **opened})
+
     def binds(self, job: BatchJob) -> bool:
         """Is there anything that the job has to keep to: a queue, now or when it began, or what was granted?"""
         queue = job.queue
         return queue in self.queues or queue in self.departed or job.ledger.granted_limit is not None
+
+    # What follows from the specs, and every pass asks, is worked out once.
+
+    @cached_property
+    def weighs_shares(self) -> bool:
+        """Does anybody's place depend on what was used?"""
+        return any(queue.weights.fair_share and not queue.is_interactive for queue in self.queues.values())
+
+    @cached_property
+    def has_quotas(self) -> bool:
+        """May any queue borrow, or lend?"""
+        return any(queue.quota for queue in self.queues.values())
+
+    @cached_property
+    def limits_waiting(self) -> bool:
+        """May any user have only so many jobs that wait?"""
+        return any(queue.per_user.waiting is not None for queue in self.queues.values())
+
+    @cached_property
+    def has_tiers(self) -> bool:
+        """Is any queue above another?"""
+        return len({queue.tier or 0 for queue in self.queues.values()}) > 1
+
+    @cached_property
+    def lowest_tier(self) -> int:
+        """Of all queues, also of those that are gone."""
+        return min((queue.tier or 0 for queue in (*self.queues.values(), *self.departed.values())), default=0)
+
+    @cached_property
+    def protects(self) -> bool:
+        """Do promises of any queue bind pods of no queue, too?"""
+        return any(queue.nodes.protect == "fairway" for queue in self.queues.values())
 
     @property
     def rules(self) -> dict[str, QueueRule]:

@@ -6,6 +6,7 @@ a `Standing` for each that still waits (`judge`): the first reason of the closed
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -20,7 +21,7 @@ from fairway.batch.limits import limit_standing
 from fairway.batch.quotas.quotas import Quotas
 from fairway.batch.reasons import JobStanding, JobState, Reason
 from fairway.batch.settings import BatchSettings
-from fairway.plan import Calendar
+from fairway.plan import Calendar, Steps
 from fairway.words import length_text
 
 __all__ = ["Standings"]
@@ -49,29 +50,36 @@ class Standings:
         self._dependencies = Dependencies(book)
         self._hindered: dict[str, JobStanding] = {}
         self.preempting: Mapping[str, JobStanding] = {}  # by key: those for whom others leave
+        self.unclear: list[BatchJob] = []  # those of the last pass whom more than room and their turn may keep
 
     def change(self, settings: BatchSettings) -> None:
         """Operators say otherwise now."""
         self._settings = self._admission.settings = settings
 
-    def able(self, waiting: Sequence[BatchJob], now: float) -> list[BatchJob]:
-        """Those that nothing but room and their turn keeps from starting."""
+    def able(self, waiting: Sequence[BatchJob], now: float) -> Steps[list[BatchJob]]:
+        """Those that nothing but room and their turn keeps from starting, and no plugin refused in vain; in steps."""
         self._hindered = {}
         self._dependencies.begin()
         found = []
+        self.unclear = unclear = []
         for job in waiting:
             spec = None if job.group is None else self._book.spec_of(job.group)
-            if job.is_clear and spec is job.clear_spec:
+            if job.is_clear and spec is job.clear_spec and not job.is_vain:
                 found.append(job)
+                continue
+            unclear.append(job)
+            if job.is_vain:
                 continue
             self._admission.take(job)
             standing = self._hindrance(job, now)
             if standing is None:
                 found.append(job)
                 job.clear_spec = spec
-                job.is_clear = not self._book.after_of(job) and not self._accounting.has_budgets
+                is_bound = self._book.after_of(job) or self._accounting.has_budgets
+                job.is_clear = not is_bound and job.wishes.start_by == math.inf
             else:
                 self.hinder(job, standing)
+            yield
         return found
 
     def hinder(self, job: BatchJob, standing: JobStanding) -> None:
@@ -81,28 +89,37 @@ class Standings:
 
     def unhindered(self, jobs: Sequence[BatchJob]) -> list[BatchJob]:
         """Those of them that were not released and wait for nothing but room and their turn."""
+        if not self._hindered:
+            return [job for job in jobs if not job.is_released]
         return [job for job in jobs if not job.is_released and job.key not in self._hindered]
 
-    def possible(self, able: Sequence[BatchJob]) -> list[BatchJob]:
+    def possible(self, able: Sequence[BatchJob], now: float) -> Steps[list[BatchJob]]:
         """Those of them, planned by now, that could run here if they were alone, are not too late and not too many."""
         found = []
         crowded = self._quotas.crowded(able)
         for job in able:
-            assert job.plan is not None
-            if job.judged is not job.plan:
+            if job.plan is None:
+                continue  # it has changed since
+            if is_new := job.judged is not job.plan:
                 refusal = self._feasibility.refusal(job, job.plan) or self._quotas.refusal(job)
                 job.judged, job.refusal = job.plan, refusal
             if job.refusal is not None:
                 self.hinder(job, job.refusal)
-            elif job.key in crowded:
+            elif crowded and job.key in crowded:
                 self._hindered[job.key] = crowded[job.key]
             else:
                 found.append(job)
+            if is_new:
+                yield
+        found = [job for job in found if job.is_waiting]
+        for job in found:
+            if job.ledger.eligible_since is None:
+                job.eligible_since = now
         return found
 
-    def refuse_late(self, calendar: Calendar, left: Sequence[BatchJob], now: float) -> list[BatchJob]:
+    def refuse_late(self, calendar: Calendar, left: Sequence[BatchJob], now: float) -> Steps[list[BatchJob]]:
         """Those who would start later than they say; not to be planned until something of theirs changes."""
-        late = too_late(calendar, left, now)
+        late = yield from too_late(calendar, left, now)
         found = [job for job in left if job.key in late]
         for job in found:
             job.refusal = late[job.key]
@@ -124,23 +141,23 @@ class Standings:
                 yield job, standing
         ahead: dict[str, int] = {}
         self._quotas.count()
+        limits_anybody, preempting = self._quotas.limits_anybody, self.preempting
         for job in left:
-            if (exceeded := self._quotas.exceeded(job)) is not None:
+            if limits_anybody and (exceeded := self._quotas.exceeded(job)) is not None:
                 yield job, exceeded
                 continue
-            position = ahead.get(job.queue, 0)
-            ahead[job.queue] = position + 1
-            if (standing := obstructed.get(job.key)) is not None and job.key not in self.preempting:
-                yield job, standing
+            queue = job.ledger.queue or job.wishes.queue
+            position = ahead.get(queue, 0)
+            ahead[queue] = position + 1
+            if obstructed and job.key in obstructed and job.key not in preempting:
+                yield job, obstructed[job.key]
                 continue
-            if job.is_vain or (
-                position == job.num_ahead and job.standing.reason in TURN and job.key not in self.preempting
-            ):
+            if job.is_vain or (position == job.num_ahead and job.standing.reason in TURN and job.key not in preempting):
                 continue
             job.num_ahead = position
-            if job.key in self.preempting:
+            if job.key in preempting:
                 job.num_ahead = -1  # to be looked at again
-                yield job, self.preempting[job.key]
+                yield job, preempting[job.key]
             elif not position:
                 yield job, JobStanding(JobState.QUEUED, Reason.RESOURCES, {}, "first of its queue; not enough is free")
             else:
@@ -162,7 +179,9 @@ class Standings:
             return _queued(Reason.BEGIN_TIME, f"in {length_text(job.wishes.begin - now)}", time=job.wishes.begin)
         queue = self._settings.queues[job.queue]
         if not queue.starts_jobs:
-            return _queued(Reason.QUEUE_STOPPED, f"the queue is {queue.state}; not before it opens", state=queue.state)
+            until = f" until {queue.state_until}" if queue.state_until else "; not before it opens"
+            detail = {"until": queue.state_until} if queue.state_until else {}
+            return _queued(Reason.QUEUE_STOPPED, f"the queue is {queue.state}{until}", state=queue.state, **detail)
         if (standing := self._accounting.stop(job)) is not None:
             return standing
         if job.ledger.back_off_until > now:
@@ -181,7 +200,7 @@ class Standings:
         gates = sorted({gate.name for pod in job.waiting for gate in pod.spec.scheduling_gates})
         if gates:
             return _queued(Reason.GATED, f"scheduling gates: {', '.join(gates)}", gates=gates)
-        have = job.num_done + sum(not pod.is_terminating for pod in job.members.values())
+        have = job.num_done + sum(not pod.is_terminating for pod in job.pods)
         if have < job.min_count:
             words = f"{have} of {job.min_count} members exist"
             return _queued(Reason.GANG_INCOMPLETE, words, have=have, need=job.min_count)

@@ -35,12 +35,14 @@ class _Reader:
     """Looks keys up, and notes the first thing that makes no sense."""
 
     def __init__(self, sources: Sequence[Said], start: float) -> None:
-        self._sources = sources
+        self._said: dict[str, str] = {}
+        for said in reversed(sources):
+            self._said.update(said)
         self._start = start  # what the time of day was when the world's clock showed 0, in seconds since 1970
         self.problem = ""
 
     def text(self, key: str) -> str | None:
-        return next((said[key] for said in self._sources if key in said), None)
+        return self._said.get(key)
 
     def number(self, key: str, parse: Callable[[str], float], default: float) -> float:
         text = self.text(key)

@@ -53,6 +53,11 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "jobs": CommandEntry("fairway.cli.queues.jobs", "jobs", "Who waits for what, who runs, who starts when?"),
     "when": CommandEntry("fairway.cli.queues.when", "when", "When would it start? Changes nothing."),
     "queue": CommandEntry("fairway.cli.queues.queue", "queue", "How are the queues, is there room?"),
+    "extend": CommandEntry("fairway.cli.queues.extend", "extend", "May a job run for longer?"),
+    "hold": CommandEntry("fairway.cli.queues.job_orders", "hold", "Let a job not start."),
+    "release": CommandEntry("fairway.cli.queues.job_orders", "release", "Let a job start again."),
+    "requeue": CommandEntry("fairway.cli.queues.job_orders", "requeue", "Let a job wait again."),
+    "cancel": CommandEntry("fairway.cli.queues.job_orders", "cancel", "End a job for good."),
     "shares": CommandEntry("fairway.cli.queues.shares", "shares", "Who is entitled to what, who used it?"),
     "usage": CommandEntry("fairway.cli.queues.usage", "usage", "Who used how much? The books."),
     "maintenance": CommandEntry(

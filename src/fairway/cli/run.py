@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fairway.cli.help_text import CONTEXT, Command
+from fairway.cli.options.ledger import ledger_of, ledger_options
 from fairway.cli.options.plugins import allow_plugins_option
 from fairway.cli.stream.options import follower_options, followers_of
 from fairway.exit_codes import USAGE
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from fairway.cycle import Profile
     from fairway.explain.more_nodes import Steps
+    from fairway.live.asked_queues import AskedQueues
+    from fairway.live.process import RunOptions
     from fairway.model import Pod, PriorityClass
     from fairway.stream.address import Address
 
@@ -35,6 +38,7 @@ Examples:
   fairway run --shadow --record day.duckdb              bind nothing, compare with who does
   fairway run --kubeconfig admin.conf --context lab --leader-elect=false
   fairway run --scheduler-name fairway --stream 127.0.0.1:4243   and let others follow: fairway watch
+  fairway run --ledger postgresql://fairway@db/books --ledger-password-file pw   and keep the books for years
   fairway run --config policy.yaml --extender :8888     a policy for the scheduler that is there
 
 Schedule the pods of a cluster.
@@ -106,6 +110,8 @@ DURATION = GoDuration()
 @click.option("-v", "--v", "verbosity", type=int, default=0, help="Log more: 1 or higher.")
 @click.option("--shadow", is_flag=True, help="Bind nothing; log where the cluster's own scheduler decides otherwise.")
 @_switch("--batch", "Serve queues of jobs, where the cluster has them.  [default: true]")
+@click.option("--clean-up", is_flag=True, help="Take finalizers, taints and cordons of queues off a cluster; end.")
+@ledger_options("Enter every line of the queues' books into this PostgreSQL; no password in it.")
 @click.option("--record", metavar="RUN", help="Write everything that happens into this run.")
 @click.option("--anonymise", is_flag=True, help="With --record: other names in the place of all names.")
 @follower_options
@@ -133,6 +139,9 @@ def run(
     extender: str | None,
     stream: Address | None,
     sniffer: Address | None,
+    ledger_url: str | None,
+    ledger_password_file: str | None,
+    clean_up: bool,
     **options: Any,
 ) -> int:
     """Run a scheduler; see HELP."""
@@ -153,6 +162,9 @@ def run(
         raise CommandError("--stream-scores is for --stream", "leave it out, or say where to serve", USAGE)
     if extender is not None and (stream is not None or sniffer is not None):
         raise CommandError("--stream and --sniffer are for a scheduler, not for an --extender", "leave them out", USAGE)
+    ledger = ledger_of(ledger_url, ledger_password_file)
+    if ledger is not None and (extender is not None or options["shadow"] or options["batch"] is False):
+        raise CommandError("--ledger is for a scheduler that serves queues", "leave it out", USAGE)
     try:
         gangs_of(options["feature_gates"])
     except FeatureGatesError as error:
@@ -171,14 +183,28 @@ def run(
         api_burst=kube_api_burst,
         leader_election=elected,
         followers=followers,
+        ledger=ledger,
         explain=_explain,
+        queues=_queues,
         **options,
     )
+    if clean_up:
+        return _clean_up(chosen)
     if extender is not None:
         from fairway.live.extender_service.process import run_extender
 
         return live_errors(run_extender(chosen, extender))
     return live_errors(run_scheduler(chosen))
+
+
+def _clean_up(options: RunOptions) -> int:
+    """Take away what queues have put on the cluster, and say what that was."""
+    from fairway.cli.output import say
+    from fairway.live.clean_up import run_clean_up
+
+    done = live_errors(run_clean_up(options))
+    say(f"records let go: {done.num_records}, nodes uncordoned: {done.num_cordons}, taints removed: {done.num_taints}")
+    return 0
 
 
 def _explain(
@@ -188,6 +214,13 @@ def _explain(
     from fairway.explain.scheduler_answer import scheduler_answer
 
     return scheduler_answer(profile, pod, classes, node, all_nodes)
+
+
+def _queues() -> AskedQueues:
+    """Who answers what the commands about queues ask; imported when somebody asks."""
+    from fairway.explain.queues.queue_answers import QueueAnswers
+
+    return QueueAnswers()
 
 
 def live_errors(story: Coroutine[Any, Any, T]) -> T:

@@ -29,6 +29,7 @@ __all__ = [
     "WAITING",
     "SchedulerView",
     "answer_sentence",
+    "ask_scheduler",
     "ask_view",
     "explain_job",
     "explain_pod",
@@ -121,6 +122,8 @@ def explain_pod(
         context,
         f"/fairway/v1/why?pod={quote(name)}&text=yes{'&nodes=all' if every else ''}{about}",
     )
+    if "queueing" in found and node is None and not every:
+        return _print_queueing(found["queueing"], LiveCluster(kubeconfig, context), output)
     if "pod" not in found:
         return print_job_view(found, LiveCluster(kubeconfig, context).arguments, output)
     options = _arguments(address, kubeconfig, context)
@@ -132,7 +135,16 @@ def explain_job(address: SchedulerAddress, job: str, kubeconfig: str | None, con
     """Print what the scheduler says about a job."""
     name = job if "/" in job else f"default/{job}"
     (found,) = _ask(address, kubeconfig, context, f"/fairway/v1/why?job={quote(name)}")
+    if "queueing" in found:
+        return _print_queueing(found["queueing"], LiveCluster(kubeconfig, context), output)
     return print_job_view(found, LiveCluster(kubeconfig, context).arguments, output)
+
+
+def _print_queueing(found: dict[str, Any], live: LiveCluster, output: str) -> int:
+    """Print why a job of a queue waits, as the scheduler says it."""
+    from fairway.cli.queues.queue_why import print_scheduler_why
+
+    return print_scheduler_why(found, live, output)
 
 
 @_known_words()
@@ -226,13 +238,19 @@ def _waiting_words(pod: str, queued: dict[str, Any]) -> str:
     return f"{pod} is waiting ({queued['place']}), attempt {queued['attempts']}"
 
 
+def ask_scheduler(address: SchedulerAddress, live: LiveCluster, path: str, body: bytes | None = None) -> dict[str, Any]:
+    """One question, or something posted; our token goes along, if the kubeconfig has one."""
+    (found,) = live_errors(_asked(address, *live, path, body=body))
+    return found
+
+
 def _ask(address: SchedulerAddress, kubeconfig: str | None, context: str | None, *paths: str) -> list[dict[str, Any]]:
     """Some questions; our token goes along, if the kubeconfig has one."""
     return live_errors(_asked(address, kubeconfig, context, *paths))
 
 
 async def _asked(
-    address: SchedulerAddress, kubeconfig: str | None, context: str | None, *paths: str
+    address: SchedulerAddress, kubeconfig: str | None, context: str | None, *paths: str, body: bytes | None = None
 ) -> list[dict[str, Any]]:
     from fairway.live.api.clock import SystemClock
     from fairway.live.api.credentials import Credentials
@@ -247,7 +265,7 @@ async def _asked(
     except NoKubeconfig:
         if kubeconfig is not None:
             raise
-    return [await ask(address, path, token) for path in paths]
+    return [await ask(address, path, token, body) for path in paths]
 
 
 def _ignore(warning: str) -> None:

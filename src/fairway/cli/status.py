@@ -8,8 +8,7 @@ for, every node, the nodes of each value of a label, or what each plugin took. C
 from __future__ import annotations
 
 import shlex
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +19,9 @@ from fairway.cli.options.live import (
     live_options,
     refuse_live,
     refuse_with_scheduler,
+    repeat,
     scheduler_options,
+    watch_option,
 )
 from fairway.cli.options.run import at_option, run_option, tell_notes
 from fairway.cli.output import emit, is_structured, narrate, output_option, say, word
@@ -70,14 +71,7 @@ what is told of nodes that are gone or not ready (STALE).
 @click.option("--by", "label", metavar="LABEL", help="The nodes of each value of this label together.")
 @click.option("--plugins", is_flag=True, help="What each plugin took at each extension point, in CPU time.")
 @click.option("--data", is_flag=True, help="Datasets: where they are, and who uses them.")
-@click.option(
-    "--watch",
-    type=click.FloatRange(0.1, 86_400),
-    is_flag=False,
-    flag_value=2.0,
-    metavar="[SECONDS]",
-    help="Of a live cluster: again and again, every 2 seconds or as many as are given, until Ctrl-C.",
-)
+@watch_option
 @output_option
 def status(
     *,
@@ -104,11 +98,11 @@ def status(
         raise click.UsageError("--nodes, --by, --plugins and --data exclude each other", context)
     if scheduler is not None:
         refuse_with_scheduler({"--run": run_path, "--at": at, "--plugins": plugins, "--data": data})
-        _repeat(lambda: _show_scheduler(scheduler, live, by_node, label, output), watch)
+        repeat(lambda: _show_scheduler(scheduler, live, by_node, label, output), watch)
         return
     refuse_live(live, run=run_path, at=at, plugins=plugins)
     if live is not None:
-        _repeat(lambda: _show_live(live, by_node, label, data, output), watch)
+        repeat(lambda: _show_live(live, by_node, label, data, output), watch)
         return
     if run_path is None:
         raise click.UsageError(
@@ -142,21 +136,6 @@ def status(
     if standing.waiting and is_explained:
         which = f"--run {shlex.quote(run_path)} --at {shlex.quote(time_text(standing.at))}"
         narrate(f"→ fairway why {word(standing.waiting[0].job or standing.waiting[0].pod)} {which}")
-
-
-def _repeat(show: Callable[[], None], seconds: float | None) -> None:
-    """Once, or again and again: on a terminal each time in the place of the last, in a pipe one below the other."""
-    from time import sleep  # noqa: TID251 - until the next look at a cluster that runs by the wall clock
-
-    while True:
-        if seconds is not None and sys.stdout.isatty():
-            click.clear()
-        show()
-        if seconds is None:
-            return
-        sleep(seconds)
-        if not sys.stdout.isatty():
-            say()
 
 
 def _show_scheduler(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairway.cli.main import CommandError
 from fairway.cli.output import Column, plain_table
+from fairway.exit_codes import USAGE
 from fairway.words import amount_text, count_text, length_text, nodes_text, pods_text
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _no_label(label: str, status: Status) -> CommandError:
     known = sorted({key for load in status.nodes for key in load.node.metadata.labels})
     near = difflib.get_close_matches(label, known, 3, 0.75) or [key for key in known if label in key]
     hint = f"did you mean {', '.join(near)}?" if near else f"there are: {', '.join(known[:NAMED]) or 'none'}"
-    return CommandError(f"--by {label}: no node has that label", hint)
+    return CommandError(f"--by {label}: no node has that label", hint, USAGE)
 
 
 def _amounts(nodes: Sequence[NodeLoad], resources: Sequence[str], exact: bool) -> dict[str, Any]:

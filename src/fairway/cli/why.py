@@ -129,16 +129,11 @@ def why(
         )
     refuse_live(live, run=run_path, cluster=cluster_files, attempt=attempt, at=at)
     if live is not None:
-        from fairway.cli.job_why import explain_live_job
-        from fairway.cli.run import live_errors
-        from fairway.explain.live_cluster import live_objects
-
-        there = live_errors(live_objects(*live, narrate, config))
-        if not files.names:
-            code = explain_live_job(there, live, pod_name, config, seed, output, is_job)
-            if code is not None:
-                return code
-        trial, moment = _open_live(there, pod_name, files, config, seed), f" {live.arguments}"
+        is_plain = not (files.names or node_name or all_nodes or config)
+        found = _of_live(live, pod_name, files, config, seed, output, is_job=is_job, is_plain=is_plain)
+        if isinstance(found, int):
+            return found
+        trial, moment = found, f" {live.arguments}"
     else:
         trial, moment = _open(files, cluster_files, config, seed, run_path, at, attempt)
     options = (trial_arguments(files, cluster_files, config, seed) + moment).lstrip()
@@ -148,6 +143,32 @@ def why(
 
         return print_job(job_of_trial(trial, pod_name), options, output)
     return _explain_trial(trial, pod_name, node_name, all_nodes or output == "wide", options, output)
+
+
+def _of_live(
+    live: LiveCluster,
+    name: str,
+    files: Inputs,
+    config: str | None,
+    seed: int,
+    output: str,
+    *,
+    is_job: bool,
+    is_plain: bool,
+) -> int | Trial:
+    """A trial on a live cluster; or the exit code, if a job is meant, and explained. `is_plain`: just why it waits."""
+    from fairway.cli.job_why import explain_live_job
+    from fairway.cli.queues.queue_why import explain_cluster_job
+    from fairway.cli.run import live_errors
+    from fairway.explain.live_cluster import live_objects
+
+    code = explain_cluster_job(live, name, output) if is_plain else None
+    if code is not None:
+        return code
+    there = live_errors(live_objects(*live, narrate, config))
+    if not files.names:
+        code = explain_live_job(there, live, name, config, seed, output, is_job)
+    return _open_live(there, name, files, config, seed) if code is None else code
 
 
 def _explain_trial(trial: Trial, pod_name: str, node_name: str | None, every: bool, options: str, output: str) -> int:

@@ -32,6 +32,8 @@ WITH_ROWS: Final = Aspect.NODE | Aspect.PODS
 ROWLESS: Final = tuple(aspect for aspect in Aspect if aspect not in WITH_ROWS)
 """All else: a change may concern any row."""
 
+ROWLESS_BITS: Final = tuple(map(int, ROWLESS))
+
 
 class Versions:
     """Counts changes of the aspects that have no rows."""
@@ -50,6 +52,11 @@ class Versions:
     def of(self, aspect: Aspect) -> int:
         """How often that aspect changed."""
         return self._counts[int(aspect)]
+
+    def has_changed(self, before: tuple[int, ...], aspects: int) -> bool:
+        """Has any of these aspects changed since `now` was that? Quicker than to find out which did."""
+        counts = zip(ROWLESS_BITS, before, self.now, strict=True)
+        return any(old != new and aspects & bit for bit, old, new in counts)
 
     def changed_since(self, before: tuple[int, ...]) -> Aspect:
         """What changed since `now` was that."""

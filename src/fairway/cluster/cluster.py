@@ -26,7 +26,7 @@ from fairway.cluster.intents.nominations import Nominations
 from fairway.cluster.intents.preemptions import Preemptions
 from fairway.cluster.intents.shared_wishes import SharedWishes
 from fairway.cluster.journal import Journal
-from fairway.cluster.known_classes import KnownClasses, keeps_class
+from fairway.cluster.known_classes import KnownClasses, LatestClass, keeps_class
 from fairway.cluster.occupancy import Occupancy
 from fairway.cluster.orphans import Orphan, Orphans
 from fairway.cluster.pod_class import Extra, PodClass, class_key, without_place
@@ -108,8 +108,12 @@ class Cluster(Occupancy):
         """The class of a pod. `apart`: a class of its own, for plugins that look at names; `extra`: what they add."""
         if apart or extra:
             self._keeps_apart = True
-        is_plain = not (bound or apart or extra)
-        if is_plain and (known := self._known_classes.find(pod)) is not None:
+        classes = self._known_classes
+        is_plain = not (bound or apart) and (not extra or classes.may_keep(extra))
+        known = classes.find(pod, extra) if is_plain else None
+        if known is None and extra and not (bound or apart) and classes.latest is not None:
+            known = classes.latest.find(pod, extra)
+        if known is not None:
             return known
         key = class_key(pod, self._annotations, bound, apart, extra)
         found = self.classes.find(key)
@@ -117,7 +121,9 @@ class Cluster(Occupancy):
             found = self.classes.make(key, without_place(pod) if bound else pod, extra, apart)
             self.counters.adopt(found)
         if is_plain:
-            self._known_classes.keep(pod, found)
+            classes.keep(pod, found, extra)
+        if extra and not (bound or apart):
+            classes.latest = LatestClass(pod, extra, found)
         return found
 
     def tally(self, kind: type[T]) -> T:
@@ -287,10 +293,12 @@ class Cluster(Occupancy):
 
     def _update_pod(self, placed: Placed, pod: Pod) -> list[Change]:
         old, was_assumed = placed.pod, placed.assumed
-        if keeps_class(old, pod) and not (was_assumed and self._keeps_apart):
-            pod_class = placed.pod_class
-        else:
+        if not keeps_class(old, pod):
             pod_class = self.classify(pod, bound=True)
+        elif was_assumed and self._keeps_apart:
+            pod_class = self._bound_class(placed.pod_class, pod)
+        else:
+            pod_class = placed.pod_class
         if pod_class is placed.pod_class and pod.is_terminating == placed.terminating:
             placed.pod, placed.assumed = pod, False
             if pod_class.devices is not None and (told := pinned_devices(pod)[: pod_class.devices.count]):
@@ -300,6 +308,15 @@ class Cluster(Occupancy):
         if was_assumed:
             return [Change(POD_CAME, None, pod)]
         return [Change(event, old, pod) for event in pod_changes(old, pod)]
+
+    def _bound_class(self, pod_class: PodClass, pod: Pod) -> PodClass:
+        """That of a pod which is bound as it was assumed: it depends on the class it had, and on nothing else of it."""
+        if pod_class.bound is not None:
+            return pod_class.bound
+        found = self.classify(pod, bound=True)
+        if found is not pod_class:
+            pod_class.bound = found
+        return found
 
     def _place_again(self, placed: Placed, pod: Pod, pod_class: PodClass, assumed: bool) -> None:
         """A pod that is there is of another class now; it keeps its devices."""

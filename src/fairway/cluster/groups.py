@@ -63,8 +63,9 @@ class Groups:
         self._controllers: dict[tuple[str, str, str], GroupController] = {}  # by namespace, kind, name: those that ask
         self._imagined: dict[GroupKey, GroupSpec] = {}
         self._version = 0  # of objects and controllers
-        # Whose pods start together though they do not say so: by kind, and what the controller and its template say.
-        self.are_one_job: Callable[[str, Sequence[ObjectMeta]], bool] | None = None
+        # Whose pods start together though they do not say so: by what the controller and its template say.
+        self.are_one_job: Callable[[GroupController, Sequence[ObjectMeta]], bool] | None = None
+        self._expected: dict[GroupKey, GroupSpec | Misconfigured] = {}  # of groups that have no member yet
 
     def __iter__(self) -> Iterator[GroupBook]:
         return iter(list(self._groups.values()))
@@ -124,6 +125,20 @@ class Groups:
             kept = kept._replace(version=self._version, said=said)
         group.kept = kept
         return kept.spec
+
+    def expect(self, key: GroupKey, holder: GroupController | None, pod: Pod | None = None) -> None:
+        """A controller makes pods such as this one when it may: its group is spoken of before; None: of no such one."""
+        if holder is None or pod is None or self.reading is None:
+            self._expected.pop(key, None)
+            return
+        spec = self._read(key, holder, [(sayings(pod, key.spelling, self.reading), pod.key)])
+        if self._expected.get(key) != spec:
+            self._expected[key] = spec
+
+    def spec_at(self, key: GroupKey) -> GroupSpec | Misconfigured | None:
+        """How a group starts that has members, or is expected to; None: nobody says."""
+        book = self._groups.get(key)
+        return self._expected.get(key) if book is None else self.spec_of(book)
 
     @contextlib.contextmanager
     def imagining(self, key: GroupKey, spec: GroupSpec) -> Iterator[None]:
@@ -265,7 +280,7 @@ class Groups:
             return
         metas = _said_by(item)
         said = {meta.annotations[START_TOGETHER] for meta in metas if START_TOGETHER in meta.annotations}
-        if "true" in said or (not said and self.are_one_job is not None and self.are_one_job(item.kind, metas)):
+        if "true" in said or (not said and self.are_one_job is not None and self.are_one_job(item, metas)):
             self._controllers[key] = item
 
 

@@ -3,7 +3,8 @@
 In: a pod whose class was worked out, kept with it; later another pod, or another version of it. Out: the class, if the
 two have the same spec and labels in memory and nothing else tells them apart; None if one has to look. Pods of a
 template and versions of a pod share these objects, and a key is an encoding of all of them. What is remembered of a
-class ends with it. Called by `Cluster`.
+class ends with it. Of pods that plugins say something about the latest is remembered: members of a job come one after
+the other, each read from text of its own. Called by `Cluster`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fairway.cluster.annotations import ReadAnnotations
-from fairway.cluster.pod_class import PodClass
+from fairway.cluster.pod_class import ENCODER, Extra, PodClass
 from fairway.model.device_need import GPU_INDEX
 
 if TYPE_CHECKING:
@@ -44,12 +45,13 @@ class KnownClasses:
 
     def __init__(self, annotations: ReadAnnotations) -> None:
         self._annotations = annotations
-        self._by_spec: dict[int, Known] = {}
+        self._by_spec: dict[tuple[int, Extra], Known] = {}
         self._num_vain = 0  # how many were kept since one was found
+        self.latest: LatestClass | None = None
 
-    def find(self, pod: Pod) -> PodClass | None:
-        """The class of a pod, if that is easily seen."""
-        known = self._by_spec.get(id(pod.spec))
+    def find(self, pod: Pod, extra: Extra = ()) -> PodClass | None:
+        """The class of a pod, if that is easily seen; `extra` as in `may_keep`."""
+        known = self._by_spec.get((id(pod.spec), extra))
         if known is None or known.spec is not pod.spec:
             return None
         meta, before = pod.metadata, known.meta
@@ -64,24 +66,73 @@ class KnownClasses:
             return known.pod_class()
         return None
 
-    def keep(self, pod: Pod, pod_class: PodClass) -> None:
+    @staticmethod
+    def may_keep(extra: Extra) -> bool:
+        """Is what plugins say of a pod told apart by comparing it? True and 1, say, are equal, and two classes."""
+        return all(said is True or type(said) is str for _, said in extra)
+
+    def keep(self, pod: Pod, pod_class: PodClass, extra: Extra = ()) -> None:
         """Remember the class of a pod, unless more than what is compared here makes it so."""
         self._num_vain += 1
         if self._num_vain > PATIENCE and self._num_vain % PATIENCE:
             return  # here pods do not share anything, as where each is read from text of its own
         spec = pod.spec
-        if spec.node_name or _has_resources(pod.status) or any(volume.ephemeral is not None for volume in spec.volumes):
+        if spec.node_name or not _is_plain(pod):
             return
         if len(self._by_spec) >= MOST:
             self._by_spec.clear()
-        by_spec, number = self._by_spec, id(spec)
+        by_spec, key = self._by_spec, (id(spec), extra)
 
         def drop(reference: weakref.ref[PodClass]) -> None:
-            known = by_spec.get(number)
+            known = by_spec.get(key)
             if known is not None and known.pod_class is reference:
-                del by_spec[number]
+                del by_spec[key]
 
-        by_spec[number] = Known(spec, pod.metadata, self._annotations.of(pod), weakref.ref(pod_class, drop))
+        by_spec[key] = Known(spec, pod.metadata, self._annotations.of(pod), weakref.ref(pod_class, drop))
+
+
+class LatestClass:
+    """The class of a pod and of what plugins say about it, for the next one."""
+
+    __slots__ = ("_extra", "_pod", "_pod_class", "_text")
+
+    def __init__(self, pod: Pod, extra: Extra, pod_class: PodClass) -> None:
+        self._pod = pod
+        self._pod_class = weakref.ref(pod_class)
+        self._text: bytes | None = None  # made when the first comes that may be equal
+        self._extra = extra
+
+    def find(self, pod: Pod, extra: Extra) -> PodClass | None:
+        """The class of another pod, if everything is equal that makes a class."""
+        meta, before = pod.metadata, self._pod.metadata
+        if not (
+            meta.namespace == before.namespace
+            and meta.labels == before.labels
+            and meta.annotations == before.annotations
+            and meta.owner_references == before.owner_references
+            and (pod.status == self._pod.status or not _has_resources(pod.status))  # of ours, see below
+        ):
+            return None
+        if self._text is None:
+            if not _is_plain(self._pod):
+                return None
+            self._text = ENCODER.encode((self._pod.spec, self._extra))
+        # As text, like the key: amounts are equal that are written differently, and so are True and 1.
+        return self._pod_class() if ENCODER.encode((pod.spec, extra)) == self._text else None
+
+
+def are_alike(one: Pod, other: Pod) -> bool:
+    """Are two pods easily seen to ask for the same, and to say the same of themselves, but for their names?"""
+    before, after = one.metadata, other.metadata
+    return (
+        before.namespace == after.namespace
+        and before.labels == after.labels
+        and before.annotations == after.annotations
+        and before.owner_references == after.owner_references
+        and one.spec == other.spec
+        and not _has_resources(other.status)
+        and _is_plain(one)
+    )
 
 
 def keeps_class(old: Pod, new: Pod) -> bool:
@@ -98,6 +149,12 @@ def keeps_class(old: Pod, new: Pod) -> bool:
         return False
     spec = new.spec
     return old.spec is spec or msgspec.structs.replace(old.spec, node_name=spec.node_name) == spec
+
+
+def _is_plain(pod: Pod) -> bool:
+    """Do spec, labels, annotations, namespace and owner make its class, and nothing else of it?"""
+    volumes = pod.spec.volumes
+    return not _has_resources(pod.status) and (not volumes or all(each.ephemeral is None for each in volumes))
 
 
 def _has_resources(status: PodStatus) -> bool:

@@ -107,6 +107,7 @@ class PodClass:
         "_nodes",
         "_taken",
         "annotations",
+        "bound",
         "claims",
         "devices",
         "devices_problem",
@@ -160,6 +161,7 @@ class PodClass:
         self.terms: dict[Kind, Terms] = pod_terms(pod)
         self.term_counters: tuple[Counter, ...] = ()
         self.term_holders: tuple[TermHolder, ...] = ()  # those who hold the counters, one each
+        self.bound: PodClass | None = None  # of its pods when they are bound, as far as that was asked
         self.kept: dict[Any, Any] = {}  # where plugins keep what they want to find again, keyed by themselves
 
     @property

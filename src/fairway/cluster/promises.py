@@ -31,6 +31,9 @@ class Planner(Protocol):
     def is_queued(self, pod: Pod) -> bool:
         """Is the pod of a queue?"""
 
+    def protects(self, pod: Pod) -> bool:
+        """Is the pod of a job that nobody may make room with, now or ever?"""
+
 
 class RoomInTime(NamedTuple):
     """What is free, on every row, all the time that a job may run, if it begins now; promises to others aside."""

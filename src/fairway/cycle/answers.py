@@ -70,6 +70,9 @@ class Answers:
         self.cluster: Cluster = profile.cluster
         self.pod_class = pod_class
         self.parts = {plugin: Part(plugin, profile.weights.get(plugin.name, 1)) for plugin in profile.plugins}
+        self._reads = 0  # the aspects that any of them reads
+        for plugin in profile.plugins:
+            self._reads |= int(plugin.reads)
         self.pre_filters = [self.parts[plugin] for plugin in profile.pre_filters]
         self.mask: NDArray[np.bool_] = np.empty(0, bool)  # (capacity,) passes every node-local filter
         self.base: NDArray[np.int64] = np.empty(0, np.int64)  # (capacity,) node-local scores that need no normalising
@@ -306,6 +309,8 @@ class Answers:
         """Objects without rows changed: ask the plugins that read them. True if any has something to say."""
         before, self._versions = self._versions, now
         assert before is not None
+        if not self.cluster.versions.has_changed(before, self._reads):
+            return False
         changed = self.cluster.versions.changed_since(before)
         for plugin in self.profile.plugins:
             part = self.parts[plugin]

@@ -191,7 +191,7 @@ class Profile:
         extra: Extra = ()
         for plugin in self._dividers:
             if (key := plugin.class_key(pod)) is not None:
-                extra = (*extra, (plugin.name, key))
+                extra += ((plugin.name, key),)
         return self.cluster.classify(pod, apart=self._apart, extra=extra)
 
     def answers(self, pod_class: PodClass, lazily: bool = False) -> Answers:

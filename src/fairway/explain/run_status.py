@@ -17,7 +17,7 @@ from fairway.model import Node
 from fairway.record import Run
 from fairway.record.snapshot import nodes_at
 
-__all__ = ["NodeLoad", "ResourceLoad", "Status", "WaitingPods", "load_sums", "read_status"]
+__all__ = ["NodeLoad", "ResourceLoad", "Status", "WaitingPods", "load_sums", "read_status", "waiting_pods"]
 
 NOT_TRIED = "not tried yet"
 
@@ -111,7 +111,7 @@ def read_status(run: Run, at: float) -> Status:
     num_running = sum(one.used["pods"] for one in nodes)
     jobs = queue_jobs(run, at) if run.knows_queues else []
     line = jobs_line(jobs, date_record(run, at, jobs).summary()) if jobs else ""
-    return Status(at, nodes, load_sums(nodes, ("pods", *run.resources)), _waiting(run, at, jobs), num_running, line)
+    return Status(at, nodes, load_sums(nodes, ("pods", *run.resources)), waiting_pods(run, at, jobs), num_running, line)
 
 
 def load_sums(nodes: Iterable[NodeLoad], resources: Sequence[str]) -> tuple[ResourceLoad, ...]:
@@ -130,7 +130,7 @@ def load_sums(nodes: Iterable[NodeLoad], resources: Sequence[str]) -> tuple[Reso
     return tuple(one for one in sums if one.allocatable or one.used)
 
 
-def _waiting(run: Run, at: float, queued: Sequence[QueueJob]) -> tuple[WaitingPods, ...]:
+def waiting_pods(run: Run, at: float, queued: Sequence[QueueJob]) -> tuple[WaitingPods, ...]:
     """Each waiting pod once; the reason that most of them have first."""
     number, join = "NULL", ""
     if run.knows_queues:

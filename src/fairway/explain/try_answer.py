@@ -16,7 +16,7 @@ from fairway.cycle.funnel import funnel_document, funnel_lines
 from fairway.explain.jobs.job_answer import date_text
 from fairway.explain.jobs.job_explanation import JobExplanation
 from fairway.explain.jobs.job_text import job_lines
-from fairway.explain.jobs.job_trial import place_job, profile_of_job, units
+from fairway.explain.jobs.job_trial import know_members, others_of, place_job, profile_of_job, units
 from fairway.explain.trial import Trial, Verdict
 from fairway.tables import Column, plain_table
 from fairway.words import nodes_text
@@ -133,7 +133,7 @@ class TryAnswer:
 
     def _failures(self) -> dict[Any, list[str]]:
         groups: dict[Any, list[str]] = {}
-        told = {uid for job in self.jobs for uid in job.group.waiting}
+        told = {uid for job in self.jobs for book in (job.group, *job.companions) for uid in book.waiting}
         for verdict in self.verdicts:
             if verdict.pod.metadata.uid in told:
                 continue
@@ -158,15 +158,18 @@ def try_all(trial: Trial, told: Callable[[int], None] = lambda number: None) -> 
     """Place all pods of the trial, most important first, and jobs as jobs; `told` hears how many were placed since."""
     verdicts: list[Verdict] = []
     jobs: list[JobExplanation] = []
-    for group, members in units(trial, trial.queue()):
+    queue = trial.queue()
+    know_members(trial, (pod for pod, _ in queue))
+    others = others_of(trial)
+    for group, members in units(trial, queue, others):
         if group is None:
             verdicts.append(trial.place(*members[0]))
         else:
-            found = place_job(trial, group, members)
+            found = place_job(trial, group, members, others)
             verdicts += found.members
             profile = profile_of_job(trial, group)
             if not found.is_placed and profile is not None and len(jobs) < EXPLAINED_JOBS:
-                jobs.append(JobExplanation(profile, group))
+                jobs.append(JobExplanation(profile, group, others=others))
         told(len(members))
     not_counted = [f"{one.title} ({one.reason})" for one in trial.manifests.not_counted]
     there = {one.title: one.num_there for one in trial.manifests.wanted if one.num_there}

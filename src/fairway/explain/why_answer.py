@@ -18,7 +18,7 @@ from fairway.explain.explanation_text import answer_lines, node_lines
 from fairway.explain.jobs.job_answer import job_of_pod
 from fairway.explain.jobs.job_explanation import JobExplanation
 from fairway.explain.jobs.job_text import headline
-from fairway.explain.jobs.job_trial import place_job, units
+from fairway.explain.jobs.job_trial import know_members, others_of, place_job, units
 from fairway.explain.trial import Trial
 from fairway.kinds.controllers import Wanted
 from fairway.model import Pod, UserError
@@ -95,14 +95,16 @@ def why_pod(trial: Trial, name: str, *, node: str | None = None, all_nodes: bool
     queue = trial.queue()
     place = _find(name, queue)
     asked, wanted = queue[place]
-    for group, members in units(trial, queue):
+    know_members(trial, (pod for pod, _ in queue))
+    others = others_of(trial)
+    for group, members in units(trial, queue, others):
         if any(pod is asked for pod, _ in members):
             break
         if group is None:
             trial.place(*members[0])
         else:
-            place_job(trial, group, members)
-    job = job_of_pod(trial, asked)
+            place_job(trial, group, members, others)
+    job = job_of_pod(trial, asked, others=others)
     return WhyAnswer(Explanation.of_trial(trial, asked, wanted), node, all_nodes, trial.manifests.notes, job)
 
 

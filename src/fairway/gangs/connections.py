@@ -86,6 +86,16 @@ class Connections:
             else:
                 history.num_bad += 1
 
+    def start(self, key: GroupKey) -> None:
+        """The job has as many members with a node as it takes."""
+        self._history(str(key)).has_started = True
+
+    def recall(self, job: str, num_needed: int, num_good: int, num_bad: int, *, has_started: bool) -> None:
+        """What became of a job's members so far, as somebody else wrote it down."""
+        history = self._history(job)
+        history.num_needed, history.num_good, history.num_bad = num_needed, num_good, num_bad
+        history.has_started = has_started
+
     def forget(self, key: GroupKey) -> None:
         """A job has no pods any more: what it said of others ends with it, what became of it is remembered."""
         for job in self._speaks.pop(key, ()):
@@ -290,6 +300,8 @@ class Connections:
             return ""
         entry = self.entry_of(other)
         number = other.num_scheduled + (0 if entry is None else entry.num_ready)
+        if self.entries is None:
+            number = other.num_ready  # where there is no queue, who waits and is not gated is ready
         if number < spec.min_count:
             words = f"{number} of {spec.min_count} members are ready"
             return f"Dependency: job {other.key}, with which job {own} starts, is incomplete: {words}"

@@ -193,6 +193,8 @@ class JobMembers:
 
     def next_wakeup(self) -> float | None:
         """When there is something to do or to say without a new event."""
+        if not (self._late.deadlines or self.attempts.room.rounds or self._half.short):
+            return None
         times = (self._late.next_time(), self.attempts.room.next_time(), self._half.next_time())
         return min((time for time in times if time is not None), default=None)
 

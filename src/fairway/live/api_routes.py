@@ -5,11 +5,14 @@ leading, how much does it know, how many wait where), `/fairway/v1/queue` (who w
 refused by whom), `/fairway/v1/view` (what nodes have and hold, as it counts) and `/fairway/v1/why?pod=NAMESPACE/NAME`
 (what every plugin says about every node, now; each of them with `&nodes=all`; of a job, by `job=` or where no pod is
 called so, how many members fit and who is in the way). With `&text=yes`, the answer of `fairway why` in its words
-besides, fixes included (`asked_answer`). JSON; nothing is ever changed by asking.
+besides, fixes included (`asked_answer`). `queue_routes` has those about queues of jobs. JSON; nothing is ever changed
+by asking.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -19,7 +22,9 @@ from fairway.cluster.intents.held_pods import EndedHold, HeldPod
 from fairway.cycle.funnel import funnel_document, make_funnel
 from fairway.live.api.clock import rfc3339
 from fairway.live.asked_answer import AskedAnswers
+from fairway.live.asked_queues import AskedQueues
 from fairway.live.job_view import find_job_book, job_document
+from fairway.live.queue_routes import queue_routes, queueing
 from fairway.live.service import LiveScheduler
 from fairway.live.serving.http_server import Routes
 from fairway.model import Node, NodeSpec, NodeStatus, ObjectMeta, Pod, PodStatus, pod_requests, to_builtins
@@ -31,8 +36,11 @@ __all__ = ["api_routes", "explained"]
 NUM_BEST = 10
 
 
-def api_routes(live: LiveScheduler, answers: AskedAnswers | None = None) -> Routes:
-    """By method and path; `answers` are for who wants words, too."""
+def api_routes(
+    live: LiveScheduler, answers: AskedAnswers | None = None, queues: Callable[[], AskedQueues] | None = None
+) -> Routes:
+    """By method and path; `answers` are for who wants words, too, `queues` makes whoever answers about queues."""
+    asked_queues = None if queues is None else cache(queues)
 
     async def status(_: web.Request) -> web.Response:
         return _json(_status(live))
@@ -48,8 +56,11 @@ def api_routes(live: LiveScheduler, answers: AskedAnswers | None = None) -> Rout
         pod = live.watch.reflectors[Pod].store.find(name)
         if "job" in request.query or not isinstance(pod, Pod):
             job = find_job_book(live, name)
+            document = {} if job is None else job_document(live, job)
+            if (found := await queueing(live, asked_queues, name)) is not None:
+                return _json(document | {"job": name, "queueing": found})
             if job is not None:
-                return _json(job_document(live, job))
+                return _json(document)
         if "job" in request.query:
             return _json({"message": f"there is no job {name!r} of ours; give job=NAMESPACE/NAME"}, 404)
         if not isinstance(pod, Pod):
@@ -60,6 +71,8 @@ def api_routes(live: LiveScheduler, answers: AskedAnswers | None = None) -> Rout
         if node is not None and node not in live.cluster.nodes.row_of:
             return _json({"message": f"the scheduler knows no node {node!r}"}, 404)
         answer = _why(live, pod, all_nodes=all_nodes)
+        if (found := await queueing(live, asked_queues, name, pod.metadata.uid)) is not None:
+            answer["queueing"] = found
         if answers is not None and "text" in request.query:
             profile = live.scheduler.profiles[profile_name(pod)]
             answer["answer"] = await answers.about(profile, pod, live.watch.pods(), node, all_nodes)
@@ -70,6 +83,7 @@ def api_routes(live: LiveScheduler, answers: AskedAnswers | None = None) -> Rout
         ("GET", "/fairway/v1/queue"): queue,
         ("GET", "/fairway/v1/view"): view,
         ("GET", "/fairway/v1/why"): why,
+        **queue_routes(live, asked_queues),
     }
 
 

@@ -26,9 +26,10 @@ import msgspec
 from fairway.config.config_file import LeaderElection as ElectionSettings
 from fairway.exit_codes import USAGE
 from fairway.live.api.api_server import ApiServer
-from fairway.live.api.clock import Clock, micro_time, rfc3339
+from fairway.live.api.clock import Clock, micro_time
 from fairway.live.api.connection import Answer
 from fairway.live.api.problems import LiveProblem, status_message
+from fairway.live.lease import election_event, renewed_at
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 
 __all__ = ["BadElectionSettings", "Election", "LeaseCandidate", "new_identity"]
@@ -49,6 +50,10 @@ def new_identity() -> str:
 
 class Election(Protocol):
     """What the rest of the process wants of an election."""
+
+    @property
+    def last_led(self) -> float | None:
+        """When somebody last led before us; None: nobody knows of anybody."""
 
     async def run(self, stop: asyncio.Event, on_started: Callable[[], None]) -> bool:
         """Wait for the lease, call `on_started`, keep it. True: asked to stop; False: lost."""
@@ -94,6 +99,7 @@ class LeaseCandidate:
             raise BadElectionSettings(f"the renew deadline has to be more than {JITTER} times the retry period")
         self.identity = identity or new_identity()
         self.leader = ""  # who holds the lease, as far as we know
+        self._last_led: float | None = None
         self._api = api
         self._settings = settings
         self._clock = clock
@@ -110,6 +116,11 @@ class LeaseCandidate:
             metrics.leading(settings.resource_name, False)
 
     # -- what others ask -------------------------------------------------------------------------------------------
+
+    @property
+    def last_led(self) -> float | None:
+        """When somebody last led before us: what the lease said that we took over; None: nobody knows of anybody."""
+        return self._last_led
 
     def is_leading(self) -> bool:
         """May we write to the cluster at this very moment?"""
@@ -232,6 +243,7 @@ class LeaseCandidate:
         transitions = spec.get("leaseTransitions") or 0
         if spec.get("holderIdentity") != self.identity:
             transitions += 1
+            self._last_led = renewed_at(spec)  # or given up: then it says when
         return await self._claim("PUT", self._path, {**lease, "spec": self._record(spec, transitions)})
 
     async def _claim(self, method: str, path: str, lease: dict[str, Any]) -> bool:
@@ -300,34 +312,8 @@ class LeaseCandidate:
     def _announce(self, what: str) -> None:
         """Tell people, by a core/v1 event as client-go does; nothing waits for it."""
         settings = self._settings
-        now = self._clock.now()
-        metadata = self._lease.get("metadata", {})
-        event = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {
-                "name": f"{settings.resource_name}.{int(now * 1e9):x}",
-                "namespace": settings.resource_namespace,
-            },
-            "involvedObject": {
-                "kind": "Lease",
-                "apiVersion": "coordination.k8s.io/v1",
-                "namespace": settings.resource_namespace,
-                "name": settings.resource_name,
-                "uid": metadata.get("uid", ""),
-                "resourceVersion": metadata.get("resourceVersion", ""),
-            },
-            "reason": "LeaderElection",
-            "message": f"{self.identity} {what}",
-            "source": {"component": self._component},
-            "reportingComponent": self._component,
-            "reportingInstance": "",
-            "type": "Normal",
-            "count": 1,
-            "firstTimestamp": rfc3339(now),
-            "lastTimestamp": rfc3339(now),
-            "eventTime": None,
-        }
+        message = f"{self.identity} {what}"
+        event = election_event(self._lease, settings, self._component, message, self._clock.now())
         task = asyncio.ensure_future(self._post(f"/api/v1/namespaces/{settings.resource_namespace}/events", event))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -49,6 +49,11 @@ class ElectionThread:
         """Our name in the lease."""
         return self._election.identity
 
+    @property
+    def last_led(self) -> float | None:
+        """When somebody last led before us; None: nobody knows of anybody."""
+        return self._election.last_led
+
     def is_leading(self) -> bool:
         """May we write to the cluster at this very moment?"""
         return self._election.is_leading()

@@ -34,6 +34,7 @@ from fairway.live.api.problems import LiveProblem
 from fairway.live.api.rate_limit import RateLimit
 from fairway.live.api_routes import api_routes, explained
 from fairway.live.asked_answer import AskedAnswers, Explain
+from fairway.live.asked_queues import AskedQueues
 from fairway.live.election_thread import ElectionThread
 from fairway.live.extenders.http_extender import http_extenders
 from fairway.live.followers import Follower, start_followers
@@ -50,6 +51,7 @@ from fairway.live.world.live_world import LiveWorld
 from fairway.plugins.registry import REGISTRY
 
 if TYPE_CHECKING:
+    from fairway.live.ledger.address import LedgerAddress
     from fairway.live.recording_file import FileSettings
 
 __all__ = ["RunOptions", "open_connection", "read_configuration", "run_scheduler", "stop_upon_signals"]
@@ -84,12 +86,14 @@ class RunOptions:
     api_burst: int = 0
     shadow: bool = False  # decide, bind nothing, compare
     batch: bool | None = None  # queues of jobs, where the cluster has them; None: they are served
+    ledger: LedgerAddress | None = None  # where lines of their books go
     record: str | None = None  # a run to write
     record_settings: FileSettings | None = None
     anonymise: bool = False  # the run names nobody
     followers: tuple[Follower, ...] = ()  # who else is told of everything
     stream_scores: int = 0  # and of so many of the best nodes of each decision
     explain: Explain | None = None  # how it answers in words why a pod waits
+    queues: Callable[[], AskedQueues] | None = None  # makes whoever answers questions about queues of jobs
     leader_election: dict[str, Any] = field(default_factory=dict)  # fields of LeaderElection that were given
     settings: ServiceSettings = field(default_factory=ServiceSettings)
 
@@ -207,6 +211,10 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None, 
 
 def _service_settings(options: RunOptions) -> ServiceSettings:
     settings = options.settings._replace(has_queues=options.batch is not False)
+    if (address := options.ledger) is not None:
+        from fairway.live.ledger.ledger_thread import LedgerThread  # noqa: PLC0415 - an extra
+
+        settings = settings._replace(ledger=partial(LedgerThread, address))
     if options.record is None and not options.followers:
         return settings
     return settings._replace(watched=WATCHED_TO_THE_END, scores=options.stream_scores)
@@ -315,7 +323,9 @@ def _http_server(
         access,
         configz=lambda: configuration_document(configuration),
         pods=live.watch.pods,
-        routes=api_routes(live, None if options.explain is None else AskedAnswers(options.explain, clock)),
+        routes=api_routes(
+            live, None if options.explain is None else AskedAnswers(options.explain, clock), options.queues
+        ),
         clock=clock,
         at_home=at_home(asyncio.get_running_loop()),
     )

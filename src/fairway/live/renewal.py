@@ -1,9 +1,10 @@
 """A scheduler that begins anew in the same process: queues of jobs came or went, or what is known of them is wrong.
 
 In: the service, and its `BatchService` that says so. Out: a new `Scheduler`, with a desk or without, that was told of
-everything the watches have, in the order of a start: nodes and controllers, then pods to the desk, then what jobs had
-and is gone, then pods to the scheduler. It costs what a restart costs and loses nothing: the API server is the truth.
-Until it is known whether there are queues, nobody decides. Called by `service` between two slices of deciding.
+everything the watches have, in the order of a start: nodes and controllers; to the desk, what jobs had and is over or
+gone, then pods; then pods to the scheduler. What ended while nobody led counts up to when somebody last did. It costs
+what a restart costs and loses nothing: the API server is the truth. Until it is known whether there are queues, nobody
+decides. Called by `service` between two slices of deciding.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from fairway.batch.restoration import missed
+from fairway.batch.restoration import catch_up
 from fairway.cluster import Event, Verb
 from fairway.live.api.clock import Clock
 from fairway.live.batch.batch_service import BatchService
+from fairway.live.election import Election
 from fairway.live.watches.cluster_watch import ClusterWatch
 from fairway.model import Node, Pod
 from fairway.scheduler import Scheduler
@@ -30,6 +32,10 @@ class Renewable(Protocol):
         """The one that decides now."""
 
     @property
+    def election(self) -> Election | None:
+        """Who says that we lead; None: we do."""
+
+    @property
     def watch(self) -> ClusterWatch:
         """What is known of the cluster."""
 
@@ -39,6 +45,8 @@ class Renewable(Protocol):
 
 async def begin_anew(live: Renewable, batch: BatchService, clock: Clock, is_over: Callable[[], bool]) -> None:
     """Begin anew, with queues if there are any. Raises `LiveProblem` if they can not be read."""
+    # Once there was a desk of ours, it was us all along.
+    last_led = None if batch.had_desk or live.election is None else live.election.last_led
     pods = live.watch.reflectors[Pod]
     if batch.is_served:
         pods.select("")  # how pods end is worth knowing
@@ -60,10 +68,9 @@ async def begin_anew(live: Renewable, batch: BatchService, clock: Clock, is_over
     if desk_world is not None:
         desk = desk_world.desk
         desk.machine.refresh(desk_world.now())
-        gone = list(missed(desk.book, seen, [thing for thing in things if isinstance(thing, Node)]))
+        nodes = [thing for thing in things if isinstance(thing, Node)]
         # The desk first: whether a pod may be tried depends on all pods of its job.
-        for event in (*(Event(Verb.ADDED, pod) for pod in seen), *gone):
-            batch.observe(event)
+        catch_up(desk, seen, nodes, batch.observe, last_led)
         desk.resume()
         desk_world.begin()
     for pod in seen:

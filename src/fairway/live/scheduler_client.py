@@ -4,7 +4,7 @@ In: a `SchedulerAddress`, a path, and a token if there is one. Out: the answer's
 goes over TLS only, to a server whose certificate was checked (against the system's authorities, a file of others, or a
 fingerprint that somebody copied from the scheduler's log) unless the user said not to; on loopback as well, where
 `kubectl port-forward` ends and any process may listen. Redirects are not followed. Raises `LiveProblem`s. Called by the
-commands `why` and `status`.
+commands `why` and `status`, and by those about queues.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
-from fairway.exit_codes import UNREACHABLE
+from fairway.exit_codes import FAILED, UNREACHABLE
 from fairway.live.api.problems import LiveProblem, status_message
 from fairway.model import DecodeError
 from fairway.model.nesting import check_nesting
@@ -90,23 +90,26 @@ class SchedulerAddress(NamedTuple):
         return context
 
 
-async def ask(address: SchedulerAddress, path: str, token: str | None) -> dict[str, Any]:
-    """One question; `token` is the value of the Authorization header."""
+async def ask(address: SchedulerAddress, path: str, token: str | None, body: bytes | None = None) -> dict[str, Any]:
+    """One question; `token` is the value of the Authorization header, `body` what is posted."""
     address.check()
     trust, url = address.trust(), address.url.rstrip("/")
     headers = {} if token is None else {"Authorization": token}
+    method = "GET" if body is None else "POST"
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=SECONDS)) as session,
-            session.get(f"{url}{path}", headers=headers, ssl=trust, allow_redirects=False) as answer,
+            session.request(
+                method, f"{url}{path}", data=body, headers=headers, ssl=trust, allow_redirects=False
+            ) as answer,
         ):
-            body = bytearray()
+            said = bytearray()
             async for chunk in answer.content.iter_chunked(1 << 16):
-                body += chunk
-                if len(body) > MAX_BYTES:
+                said += chunk
+                if len(said) > MAX_BYTES:
                     raise ValueError(f"the answer has more than {MAX_BYTES} bytes")
             if answer.status == 200:
-                return _read(bytes(body), url)
+                return _read(bytes(said), url)
     except (aiohttp.ClientConnectorCertificateError, aiohttp.ServerFingerprintMismatch) as error:
         raise SchedulerProblem(
             f"the certificate of the scheduler at {url} is not trusted",
@@ -120,9 +123,11 @@ async def ask(address: SchedulerAddress, path: str, token: str | None) -> dict[s
             error.strerror if isinstance(error, OSError) and error.strerror else str(error) or "it does not answer",
             "is it running? kubectl port-forward makes it reachable here",
         ) from None
+    if (problem := _told(answer.status, bytes(said))) is not None:
+        raise problem
     if answer.status == 404:
         raise SchedulerProblem(
-            status_message(bytes(body)) or "not found", "", "kubectl get pods -A lists the pods there are", 2
+            status_message(bytes(said)) or "not found", "", "kubectl get pods -A lists the pods there are", 2
         )
     if 300 <= answer.status < 400:
         raise SchedulerProblem(
@@ -132,10 +137,27 @@ async def ask(address: SchedulerAddress, path: str, token: str | None) -> dict[s
         )
     refused = answer.status in (401, 403)
     raise SchedulerProblem(
-        f"the scheduler answers {answer.status}: {status_message(bytes(body))}",
+        f"the scheduler answers {answer.status}: {status_message(bytes(said))}",
         "",
-        "the kubeconfig's user needs the right to get the path /fairway/v1/*" if refused else "try again later",
+        f"the kubeconfig's user needs the right to {method.lower()} the path /fairway/v1/*"
+        if refused
+        else "try again later",
     )
+
+
+def _told(status: int, body: bytes) -> SchedulerProblem | None:
+    """What the scheduler says of a question that makes no sense, or that it has no answer to, with what to do."""
+    if status in (401, 403):
+        return None
+    try:
+        found = _read(body, "")
+    except SchedulerProblem:
+        return None
+    message, why, fix = (found.get(name) for name in ("message", "why", "fix"))
+    if not (isinstance(message, str) and isinstance(fix, str)):
+        return None
+    code = found.get("exitCode")
+    return SchedulerProblem(message, str(why or ""), fix, code if isinstance(code, int) else FAILED)
 
 
 def _read(body: bytes, url: str) -> dict[str, Any]:

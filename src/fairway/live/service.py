@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from fairway.cluster import Cluster, Event
@@ -25,6 +26,7 @@ from fairway.live.batch.batch_service import BatchService
 from fairway.live.batch.desk_hands import BatchParts
 from fairway.live.cache_check import CacheCheck
 from fairway.live.election import Election
+from fairway.live.ledger.ledger import Ledger
 from fairway.live.listener import Listener
 from fairway.live.metrics.attempt_times import AttemptTimes
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
@@ -55,6 +57,7 @@ class ServiceSettings(NamedTuple):
     watched: tuple[WatchedKind, ...] = WATCHED
     world: WorldSettings = WorldSettings()
     has_queues: bool = False  # of jobs, where the cluster has them
+    ledger: Callable[[], Ledger] | None = None  # for the lines of their books
     scores: int = 0  # of so many of the best nodes listeners are told; each decision is looked at twice then
 
 
@@ -112,11 +115,9 @@ class LiveScheduler:
         return world
 
     def _batch(self, connection: Connection, configuration: Configuration) -> BatchService:
-        world = self.world
-        events, statuses = (world.events, world.statuses) if isinstance(world, LiveWorld) else (None, None)
-        parts = BatchParts(events, statuses, self.is_leading, world.now)
-        watched = optional_kinds(configuration)
-        service = BatchService(connection, configuration, self._clock, self._deliver, watched, parts)
+        world = self.world if isinstance(self.world, LiveWorld) else None
+        parts = BatchParts.of(world, self.is_leading, self.world.now, self._settings.ledger, self.metrics)
+        service = BatchService(connection, configuration, self._clock, self._deliver, parts)
         service.on_news = self._news.set
         return service
 
@@ -215,7 +216,7 @@ class LiveScheduler:
                     if self.batch is not None and not await self._are_queues_known(self.batch):
                         continue
                     until_pass = None if self.batch is None else self.batch.look()
-                    if self._decide_some():
+                    if self._decide_some() or until_pass == 0.0:
                         await asyncio.sleep(0)
                         continue
                     wakeup = self.scheduler.next_wakeup()
@@ -252,7 +253,7 @@ class LiveScheduler:
         """Try pods for a few milliseconds; says whether there is more to try."""
         monotonic, scheduler = self._clock.monotonic, self.scheduler
         begun = monotonic()
-        end = begun + self._settings.slice_seconds
+        end = begun + (self._settings.slice_seconds if self.batch is None or self.batch.may_decide else 0.0)
         while begun < end:
             decision = scheduler.step()
             if decision is None:
@@ -301,11 +302,9 @@ class LiveScheduler:
             self._best = best_nodes(profile.inspect(decision.pod), self._settings.scores)
 
     async def _wait_for_news(self, seconds: float | None) -> None:
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
-        except TimeoutError:
-            pass
 
     async def _until(self, over: asyncio.Event, holds: Callable[[], bool]) -> None:
         while not over.is_set() and not holds():
@@ -345,5 +344,7 @@ class LiveScheduler:
         while True:
             await self._clock.sleep(1.0)
             self.metrics.cache(len(self.cluster.nodes.row_of), len(self.cluster.pods), self.world.num_assumed)
+            if self.batch is not None:
+                self.batch.measure()
             if self.scheduler.jobs is not None:
                 self.metrics.jobs(*self.scheduler.jobs.counts())

@@ -10,7 +10,7 @@ import math
 import re
 from typing import Final
 
-__all__ = ["PLAIN", "parse_seconds", "seconds_text"]
+__all__ = ["PLAIN", "parse_seconds", "seconds_text", "span_text"]
 
 UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 NUMBER: Final = r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})"
@@ -46,3 +46,12 @@ def seconds_text(seconds: float) -> str:
     """Seconds as an annotation says them: as short as it goes, to the millisecond."""
     rounded = round(seconds, 3)
     return str(int(rounded)) if rounded == int(rounded) else f"{rounded:.3f}".rstrip("0")
+
+
+def span_text(seconds: float) -> str:
+    """Seconds as people type them, and as our kinds take them: 12h, 2h17m, 1d30m, 1.5s."""
+    days, rest = divmod(round(seconds, 3), UNITS["d"])
+    hours, rest = divmod(rest, UNITS["h"])
+    minutes, rest = divmod(rest, UNITS["m"])
+    parts = ((days, "d"), (hours, "h"), (minutes, "m"), (rest, "s"))
+    return "".join(f"{seconds_text(number)}{unit}" for number, unit in parts if number) or "0s"

@@ -85,7 +85,7 @@ def _opened(path: PathLike, progress: Progress | None) -> Iterator[tuple[Binary,
     file = os.fspath(path)
     try:
         with open(path, "rb") as raw:  # noqa: PTH123 - a path may be text
-            size = max(os.fstat(raw.fileno()).st_size, 1)
+            size, has_length = max(os.fstat(raw.fileno()).st_size, 1), raw.seekable()  # pipes have none
             start = raw.peek(8)[:8]
             for magic, what in FOREIGN.items():
                 if start.startswith(magic):
@@ -94,8 +94,7 @@ def _opened(path: PathLike, progress: Progress | None) -> Iterator[tuple[Binary,
 
             def report() -> None:
                 nonlocal told
-                now = min(raw.tell() / size, 1.0)
-                if progress is not None and now > told:
+                if progress is not None and has_length and (now := min(raw.tell() / size, 1.0)) > told:
                     progress(now - told)
                     told = now
 

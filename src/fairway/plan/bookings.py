@@ -17,16 +17,16 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Final, NamedTuple, Self
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairway.plan.allowances import Allowances
 from fairway.plan.entrances import stages
 from fairway.plan.row_choice import RowChoice
-from fairway.plan.slots import ALONE, Slot, earliest_slot, fits_alone_now, is_first_alone, slot_now
+from fairway.plan.slots import ALONE, AloneNow, MemberClass, Slot, earliest_slot, is_first_alone, slot_now
 from fairway.plan.timeline import FreeTimeline
 from fairway.plan.waiting_job import WHOLE, WaitingJob, member_need
 
@@ -84,10 +84,13 @@ class Calendar:
         self.allowances = Allowances(now)
         self.borrowers: frozenset[str] = frozenset()  # queues whose jobs may start now without shares that may be lent
         self.has_changed = False  # something came or went since the last pass, so promises may move
+        self.lacks_promises = False  # a pass took promises out, and has not put all of them back yet
         self._takings: dict[str, list[_Taking]] = {}
         self.has_gained = False  # there may be room now, since the last pass, that there was not
         self.refused: set[WaitingJob] = set()  # they can not start now, until something is given back
         self._most_now: list[int] | None = None  # (num_columns,): no row has more of it now
+        self._is_most_old = False  # may all rows have less, as something was taken since?
+        self._alone_now: AloneNow | None = None  # of a pool: what is free of it from now on
         # For how many members of a kind there is room now, at most; with the rows that its key names by identity.
         self._room_now: dict[tuple[bytes, int, bool, float], tuple[int, NDArray[np.bool_] | None]] = {}
         self._choice = choice
@@ -106,7 +109,7 @@ class Calendar:
         twin.timeline = self.timeline.copy()
         twin.promises = dict(self.promises)
         twin.allowances = self.allowances.copy()
-        twin._room_now, twin._most_now = {}, None
+        twin._room_now, twin._most_now, twin._alone_now = {}, None, None
         twin.refused = set()
         twin._takings = {key: list(takings) for key, takings in self._takings.items()}
         return twin
@@ -132,7 +135,7 @@ class Calendar:
         self.has_gained = True
         self.refused.clear()
         self._room_now.clear()
-        self._most_now = None
+        self._most_now = self._alone_now = None
 
     def occupy(self, key: str, rows: NDArray[np.intp], amounts: NDArray[np.int64], end: float) -> None:
         """Somebody is on these rows from now until `end`; `amounts` with access (`member_need`), or 0 of it."""
@@ -257,6 +260,11 @@ class Calendar:
 
     def search_now(self, job: WaitingJob) -> Slot | None:
         """The slot of a job if it may start now, on loan too."""
+        if job.is_simple and job.begin <= self.now:
+            slot = self._search_now(job)
+            if slot is None:
+                self.refused.add(job)
+            return slot
         if job.shares and not self.allowances.fit_now(
             job.shares, job.duration, self.promises if job.queue in self.borrowers else None
         ):
@@ -271,14 +279,12 @@ class Calendar:
     def _search_now(self, job: WaitingJob) -> Slot | None:
         """By rows alone, of a job of one class."""
         timeline, (members,) = self.timeline, job.classes
-        if self._most_now is None:
-            self._most_now = timeline.free[:, timeline.first[:-1]].max(axis=1, initial=0).tolist()
-        for column, amount in members.wanted:
-            if amount > self._most_now[column]:
-                return None
         if timeline.num_rows == 1 and members.eligible is None and members.count == 1:
-            fits = fits_alone_now(timeline, members, job.duration)
-            return Slot(self.now, self.now + job.duration, (ALONE,)) if fits else None
+            self._alone_now = self._alone_now or AloneNow(timeline)
+            end = timeline.origin + job.duration
+            return Slot(timeline.origin, end, (ALONE,)) if self._alone_now.fits(members, end) else None
+        if self._is_too_much(members) or (self._is_most_old and self._is_too_much(members, anew=True)):
+            return None
         # Who wants what others wanted in vain is not looked at.
         key = (members.need.tobytes(), id(members.eligible), members.one_per_row, job.duration)
         known = self._room_now.get(key)
@@ -287,6 +293,14 @@ class Calendar:
         slot, room = slot_now(timeline, members, job.duration, self._choice)
         self._room_now[key] = (room, members.eligible)
         return slot
+
+    def _is_too_much(self, members: MemberClass, *, anew: bool = False) -> bool:
+        """Is it easily seen that no row has room for a member now?"""
+        if self._most_now is None or anew:
+            self._most_now = self.timeline.free[:, self.timeline.first[:-1]].max(axis=1, initial=0).tolist()
+            self._is_most_old = False
+        most = self._most_now
+        return any(amount > most[column] for column, amount in members.wanted)
 
     def start(self, job: WaitingJob, slot: Slot) -> None:
         """The job takes its slot: from now on it is an occupant."""
@@ -328,7 +342,7 @@ class Calendar:
 
     def _take(self, key: str, rows: NDArray[np.intp], amounts: NDArray[np.int64], start: float, end: float) -> None:
         self.timeline.take(rows, amounts, start, end)
-        self._most_now = None
+        self._alone_now, self._is_most_old = None, True
         self._takings.setdefault(key, []).append(_Taking(rows, amounts, start, end))
 
 

@@ -87,6 +87,13 @@ class Calibration:
         self._by_limits_held: deque[bool] = deque(maxlen=KEPT)
         self._safe_held: deque[bool] = deque(maxlen=KEPT)
 
+    def copy(self) -> Calibration:
+        """Another one that may go its own way."""
+        twin = Calibration()
+        twin._lateness = self._lateness.copy()
+        twin._by_limits_held, twin._safe_held = self._by_limits_held.copy(), self._safe_held.copy()
+        return twin
+
     def __len__(self) -> int:
         return len(self._safe_held)
 
@@ -131,6 +138,14 @@ class EstimateBook:
         self._given: dict[str, list[StartEstimate]] = {}
         self._calibrations: dict[str, Calibration] = {}
         self._recent: dict[str, deque[_Standing]] = {}
+
+    def copy(self) -> EstimateBook:
+        """Another one that may go its own way."""
+        twin = EstimateBook()
+        twin._given = {key: list(given) for key, given in self._given.items()}
+        twin._calibrations = {queue: each.copy() for queue, each in self._calibrations.items()}
+        twin._recent = {queue: recent.copy() for queue, recent in self._recent.items()}
+        return twin
 
     def calibration(self, queue: str) -> Calibration:
         """That of a queue; an empty one for a queue in which nothing has started."""

@@ -5,20 +5,32 @@ starts and what is promised is in the calendar afterwards. Called once a pass by
 passes move it to an earlier slot where one came free, in the order of the jobs, and never to a later one
 (`Replan.COMPRESS`), unless rows were lost or closed since. `Replan.ANEW` forgets all promises first, as Slurm's
 backfill does in each of its passes. A job that may not start yet (`begin`, `after`) steps aside: it books nothing and
-stops nobody.
+stops nobody. A pass can be made in steps (`pass_steps`), one search each; what happens to the calendar in between is
+seen by all steps that follow.
 """
 
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from fairway.plan.bookings import BookingMode, Calendar, Promise
 from fairway.plan.slots import Slot
-from fairway.plan.waiting_job import WaitingJob, ready_time
+from fairway.plan.steps import Steps, finish
+from fairway.plan.waiting_job import WaitingJob, only_at, ready_time
 
-__all__ = ["Discipline", "PassOutcome", "QueueRule", "Replan", "dates", "run_pass"]
+__all__ = ["Discipline", "PassOutcome", "QueueRule", "Replan", "dates", "dates_steps", "pass_steps", "run_pass"]
+
+
+LITTLE: Final = 60.0
+"""Seconds by which a promise may be missed and still counts as kept: pods take time to come and to go."""
+
+
+MOST_SLIPS: Final = 16
+"""Of one pass: each costs a search for everybody behind."""
 
 
 class Discipline(enum.Enum):
@@ -47,9 +59,14 @@ class QueueRule:
 
     def may_promise(self, promised: int) -> bool:
         """May one more job be promised its slot?"""
+        return promised < self.most_promises
+
+    @property
+    def most_promises(self) -> float:
+        """To so many jobs a slot may be promised at a time."""
         if self.discipline is Discipline.CONSERVATIVE:
-            return True
-        return self.discipline is Discipline.EASY and promised < self.depth
+            return math.inf
+        return self.depth if self.discipline is Discipline.EASY else 0
 
 
 @dataclass(slots=True)
@@ -59,6 +76,11 @@ class PassOutcome:
     started: list[Promise] = field(default_factory=list)  # in order; their slots begin now
     beyond: list[WaitingJob] = field(default_factory=list)  # were to be promised, but have no slot before the horizon
     slipped: list[Promise] = field(default_factory=list)  # promises as they were, that could not be kept
+
+    def give_back(self, calendar: Calendar) -> None:
+        """Nobody has started, after all."""
+        for job, _ in self.started:
+            calendar.remove(job.key)
 
 
 def run_pass(
@@ -70,8 +92,26 @@ def run_pass(
     replan: Replan = Replan.COMPRESS,
 ) -> PassOutcome:
     """Go through the jobs once. `times` tells when jobs that others wait for started, and ended, as far as they did."""
+    return finish(pass_steps(calendar, jobs, now, rules, times, replan))
+
+
+def pass_steps(
+    calendar: Calendar,
+    jobs: Sequence[WaitingJob],
+    now: float,
+    rules: Mapping[str, QueueRule],
+    times: Mapping[str, tuple[float, float]] | None = None,
+    replan: Replan = Replan.COMPRESS,
+) -> Steps[PassOutcome]:
+    """The same in steps; if they are closed before the last one, nobody has started."""
     calendar.advance(now)
-    return _Pass(calendar, jobs, now, rules, times or {}).run(replan)
+    begun = _Pass(calendar, jobs, now, rules, times or {})
+    try:
+        return (yield from begun.steps(replan))
+    except GeneratorExit:
+        begun.outcome.give_back(calendar)
+        calendar.lacks_promises = False
+        raise
 
 
 class _Pass:
@@ -87,42 +127,54 @@ class _Pass:
         self.jobs = [job for job in jobs if (job.begin <= now if not job.after else _is_ready(job, times, now))]
         self.outcome = PassOutcome()
         self.stopped: set[str] = set()  # queues that nobody may pass in any more
+        self.num_slips = 0
 
-    def run(self, replan: Replan) -> PassOutcome:
-        promises = self._kept_promises(replan)
+    def steps(self, replan: Replan) -> Steps[PassOutcome]:
+        promises = yield from self._kept_promises(replan)
         promised = dict.fromkeys(self.rules, 0)
         for kept in promises.values():
             promised[kept.job.queue] += 1
-        refused = self.calendar.refused
+        most = {name: rule.most_promises for name, rule in self.rules.items()}
+        refused, stopped = self.calendar.refused, self.stopped
         for job in self.jobs:
-            rule = self.rules[job.queue]
-            if (promise := promises.get(job.key)) is not None:
-                promised[job.queue] -= self._keep(job, promise)
-            elif rule.may_promise(promised[job.queue]):
-                promised[job.queue] += self._promise(job)
-            elif job.queue not in self.stopped:
-                slot = None if job in refused else self.calendar.search_now(job)
+            queue = job.queue
+            if promises and (promise := promises.get(job.key)) is not None:
+                promised[queue] -= yield from self._keep(job, promise, promises)
+                yield
+            elif promised[queue] < most[queue]:
+                promised[queue] += self._promise(job, looks_now=most[queue] < math.inf)
+                yield
+            elif queue not in stopped:
+                slot = None if (is_known := job in refused) else self.calendar.search_now(job)
                 if slot is not None:
                     self._start(job, slot)
-                elif rule.discipline is Discipline.FIFO:
-                    self.stopped.add(job.queue)
-        self.calendar.has_changed = self.calendar.has_gained = False
+                elif self.rules[queue].discipline is Discipline.FIFO:
+                    stopped.add(queue)
+                if not is_known:
+                    yield
+        self.calendar.has_changed = self.calendar.has_gained = self.calendar.lacks_promises = False
         return self.outcome
 
-    def _kept_promises(self, replan: Replan) -> dict[str, Promise]:
+    def _kept_promises(self, replan: Replan) -> Steps[dict[str, Promise]]:
         """The promises that still bind."""
         calendar = self.calendar
+        if not calendar.promises:
+            return {}
         waiting = {job.key for job in self.jobs}
         for key, promise in list(calendar.promises.items()):
             is_anew = replan is Replan.ANEW and not self.rules[promise.job.queue].is_firm
             if is_anew or key not in waiting:
+                calendar.lacks_promises |= is_anew
                 calendar.remove(key)
+                yield
         promises = dict(calendar.promises)
         overdue = any(promise.slot.start < self.now for promise in promises.values())
         if overdue:
             # Nobody looked when it was time. Everybody behind gives way by as much, in the order of their dates.
+            lacks_promises, calendar.lacks_promises = calendar.lacks_promises, True
             for key in promises:
                 calendar.remove(key)
+                yield
             jobs = {job.key: job for job in self.jobs}  # rows may be others than when it was promised
             for key, promise in sorted(promises.items(), key=lambda item: item[1].slot.start):
                 slot = calendar.search(jobs[key])
@@ -131,9 +183,11 @@ class _Pass:
                     promises[key] = Promise(jobs[key], slot)
                     if slot.start > max(self.now, promise.slot.start):
                         self.outcome.slipped.append(promise)
+                yield
+            calendar.lacks_promises = lacks_promises
         return promises
 
-    def _keep(self, job: WaitingJob, promise: Promise) -> bool:
+    def _keep(self, job: WaitingJob, promise: Promise, promises: dict[str, Promise]) -> Steps[bool]:
         """Move a promise to the earliest slot there is now; has it started?"""
         calendar, slot = self.calendar, promise.slot
         stays = job.key in calendar.promises and not calendar.has_changed
@@ -143,6 +197,7 @@ class _Pass:
         found = slot if stays else self._search(job)
         if found is None or found.start > slot.start:
             self.outcome.slipped.append(promise)
+            found = (yield from self._slip(job, promise, promises)) or found
         if found is None:
             self.outcome.beyond.append(job)
             return True
@@ -155,9 +210,60 @@ class _Pass:
         self._start(job, found)
         return True
 
-    def _promise(self, job: WaitingJob) -> bool:
-        """Start the job, or promise it its earliest slot; has it a promise?"""
-        slot = self._search(job)
+    def _slip(self, job: WaitingJob, promise: Promise, promises: dict[str, Promise]) -> Steps[Slot | None]:
+        """Somebody begins or ends a little late: whoever was promised his room, and all behind, give way by as much.
+
+        Else nobody would but the first, who would have to wait for all of them. None: it is not just a little, nobody
+        is behind, or this was done often enough in this pass.
+        """
+        calendar, jobs = self.calendar, {each.key: each for each in self.jobs}
+        behind = [each for each in calendar.promises.values() if each.slot.start >= promise.slot.start]
+        if not behind or self.num_slips >= MOST_SLIPS:
+            return None
+        self.num_slips += 1
+        lacks_promises, calendar.lacks_promises = calendar.lacks_promises, True
+        for each in behind:
+            calendar.remove(each.job.key)
+            yield
+        slot = self._a_little_later(job, promise.slot)
+        if slot is None:
+            for each in behind:
+                calendar.book(*each)
+                yield
+            calendar.lacks_promises = lacks_promises
+            return None
+        calendar.book(job, slot)
+        for each in sorted(behind, key=lambda each: each.slot.start):
+            key = each.job.key
+            later = self._a_little_later(jobs[key], each.slot) or calendar.search(jobs[key])
+            if later is None:
+                self.outcome.beyond.append(jobs[key])
+                continue
+            calendar.book(jobs[key], later)
+            promises[key] = Promise(jobs[key], later)
+            if later.start > each.slot.start:
+                self.outcome.slipped.append(each)
+            yield
+        calendar.remove(job.key)
+        calendar.lacks_promises = lacks_promises
+        return slot
+
+    def _a_little_later(self, job: WaitingJob, slot: Slot) -> Slot | None:
+        """The first slot from the beginning of this one on, on the same rows if that may be; None: not before long."""
+        latest = slot.start + LITTLE
+        there = only_at(job, slot, self.calendar.timeline.num_rows)
+        if there is not None and (found := self.calendar.search(there, slot.start, latest)) is not None:
+            return Slot(found.start, found.end, slot.placements)
+        return self.calendar.search(job, slot.start, latest)
+
+    def _promise(self, job: WaitingJob, *, looks_now: bool) -> bool:
+        """Start the job, or promise it its earliest slot; has it a promise?
+
+        Whether it may start now is found out sooner than when it may: `looks_now` where few are promised anything.
+        """
+        slot = self.calendar.search_now(job) if looks_now and job.is_simple else None
+        if slot is None:
+            slot = self._search(job)
         if slot is None:
             self.outcome.beyond.append(job)
         elif slot.start <= self.now:
@@ -191,6 +297,13 @@ def dates(
     Promised jobs first, at their promises; then those that could run now, in order, then those that wait for a time or
     for others, as soon as these have dates. A job without a slot before the horizon has none here either.
     """
+    return finish(dates_steps(calendar, jobs, times))
+
+
+def dates_steps(
+    calendar: Calendar, jobs: Iterable[WaitingJob], times: Mapping[str, tuple[float, float]] | None = None
+) -> Steps[dict[str, Slot]]:
+    """The same in steps; the calendar is as it was at the first."""
     trial = calendar.copy()
     slots = {key: promise.slot for key, promise in trial.promises.items()}
     known = dict(times or {}) | {key: (slot.start, slot.end) for key, slot in slots.items()}
@@ -207,6 +320,7 @@ def dates(
                 trial.book(job, slot)
                 slots[job.key] = slot
                 known[job.key] = (slot.start, slot.end)
+            yield
         progress = len(left) < len(waiting)
         waiting = left
     return slots

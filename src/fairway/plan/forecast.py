@@ -15,13 +15,14 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from fairway.plan.calibration import Calibration, EstimateBook
-from fairway.plan.disciplines import dates
-from fairway.plan.forward import USUAL, Effort, Outlook, Present, play_forward
+from fairway.plan.disciplines import dates_steps
+from fairway.plan.forward import USUAL, Effort, Outlook, Present, play_steps
 from fairway.plan.slots import Slot
 from fairway.plan.start_estimate import Basis, StartEstimate, Way
+from fairway.plan.steps import Steps, finish
 from fairway.plan.waiting_job import WaitingJob
 
-__all__ = ["MAX_JOBS", "Amounts", "forecast"]
+__all__ = ["MAX_JOBS", "Amounts", "forecast", "forecast_steps"]
 
 MAX_JOBS: Final = 1000
 """Jobs behind so many others are told just that."""
@@ -53,10 +54,28 @@ def forecast(
     Promised are those that the calendar has a promise for, unless `promised` knows better: by key, whose date by limits
     binds for another reason, and whose does not, because others are planned before it.
     """
-    calendar, jobs = present.calendar, present.jobs
-    seen = replace(present, jobs=jobs[:max_jobs])
-    by_limits = dates(calendar, seen.jobs, present.times)
-    outlook = play_forward(seen, wanted, effort)
+    steps = forecast_steps(
+        present, book, promised=promised, wanted=wanted, amounts=amounts, max_jobs=max_jobs, effort=effort
+    )
+    return finish(steps)
+
+
+def forecast_steps(
+    present: Present,
+    book: EstimateBook,
+    *,
+    promised: Mapping[str, bool] = NO_PROMISES,
+    wanted: Collection[str] | None = None,
+    amounts: Amounts = NO_AMOUNTS,
+    max_jobs: int = MAX_JOBS,
+    effort: Effort = USUAL,
+) -> Steps[dict[str, StartEstimate]]:
+    """The same in steps; the calendar may change in between, and the dates are those of the first step."""
+    calendar, jobs = present.calendar.copy(), present.jobs
+    seen = replace(present, calendar=calendar, jobs=jobs[:max_jobs])
+    yield
+    by_limits = yield from dates_steps(calendar, seen.jobs, present.times)
+    outlook = yield from play_steps(seen, wanted, effort)
     ahead = _Ahead(amounts)
     estimates = {}
     for index, job in enumerate(jobs):

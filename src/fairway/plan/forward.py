@@ -16,15 +16,18 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from fairway.plan.bookings import Calendar
-from fairway.plan.disciplines import QueueRule, dates, run_pass
+from fairway.plan.disciplines import QueueRule, dates_steps, pass_steps
 from fairway.plan.slots import Slot
+from fairway.plan.steps import Steps, finish
 from fairway.plan.waiting_job import WaitingJob
 
-__all__ = ["Effort", "Outlook", "Present", "play_forward"]
+__all__ = ["Effort", "Outlook", "Present", "play_forward", "play_steps"]
 
 SEARCH: Final = 1000
 """What a search costs apart from the stretches it looks at, in stretches."""
@@ -62,16 +65,21 @@ class Outlook:
 
 def play_forward(present: Present, wanted: Collection[str] | None = None, effort: Effort = USUAL) -> Outlook:
     """Play until everybody, or everybody `wanted`, has started, or nothing happens any more; on a copy."""
+    return finish(play_steps(present, wanted, effort))
+
+
+def play_steps(present: Present, wanted: Collection[str] | None = None, effort: Effort = USUAL) -> Steps[Outlook]:
+    """The same in steps; the calendar is as it was at the first."""
     play = _Play(present, wanted)
     work = effort.work
     latest = present.calendar.now + present.calendar.horizon
     while True:
-        play.run_pass()
+        yield from play.run_pass()
         if not play.open:
             break
         work -= play.work
         if work < 0:
-            return play.planned()
+            return (yield from play.planned())
         now = play.next_time(effort.resolution)
         if now == math.inf or now > latest:
             break
@@ -100,10 +108,11 @@ class _Play:
         searches = len(self.calendar.promises) + min(self.num_kinds, len(self.waiting)) + 1
         return searches * (len(self.calendar.timeline.starts) + SEARCH)
 
-    def run_pass(self) -> None:
+    def run_pass(self) -> Steps[None]:
         """All who may start now do so."""
         while True:
-            outcome = run_pass(self.calendar, list(self.waiting.values()), self.now, self.rules, self.times)
+            waiting = list(self.waiting.values())
+            outcome = yield from pass_steps(self.calendar, waiting, self.now, self.rules, self.times)
             for job, slot in outcome.started:
                 end = self.now + self.runs[job.key]
                 self.slots[job.key] = slot
@@ -143,14 +152,15 @@ class _Play:
         self.calendar.shorten(dict.fromkeys(self.ended, now))
         self.ended.clear()
 
-    def planned(self) -> Outlook:
+    def planned(self) -> Steps[Outlook]:
         """Give everybody who still waits a slot, in order, if all run times are as predicted."""
         calendar = self.calendar
         for key in list(calendar.promises):
             calendar.remove(key)
         calendar.shorten({key: end for end, key in self.ends})
         shorter = [replace(job, duration=self.runs[key]) for key, job in self.waiting.items()]
-        slots = dates(calendar, shorter, self.times)
+        yield
+        slots = yield from dates_steps(calendar, shorter, self.times)
         return Outlook(self.slots | slots, frozenset(slots))
 
     def _dependency_times(self, job: WaitingJob) -> list[float]:

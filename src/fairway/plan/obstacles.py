@@ -9,14 +9,18 @@ of it that would have got it. Called where waiting jobs are told their reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Self
 
 from fairway.plan.bookings import Calendar
+from fairway.plan.steps import Steps, finish
 from fairway.plan.waiting_job import WaitingJob
 
 __all__ = ["Obstacles"]
 
 StartsNow = Callable[[Calendar], Collection[str]]
 """Runs a pass over a calendar that may be changed, and says which jobs it starts, by key."""
+StartsSteps = Callable[[Calendar], Steps[Collection[str]]]
+"""The same in steps."""
 
 
 class Obstacles:
@@ -29,8 +33,25 @@ class Obstacles:
 
         `empty` has neither occupants nor promises, but the same is closed in it as in `calendar`.
         """
+        finish(self._look(calendar, empty, causes, lambda each: _at_once(starts_now(each))))
+
+    @classmethod
+    def steps(
+        cls, calendar: Calendar, empty: Calendar, causes: Mapping[str, Collection[str]], starts: StartsSteps
+    ) -> Steps[Self]:
+        """The same in steps; what changes in the calendar in between may be seen or not."""
+        obstacles = object.__new__(cls)
+        yield from obstacles._look(calendar, empty, causes, starts)
+        return obstacles
+
+    def _look(
+        self, calendar: Calendar, empty: Calendar, causes: Mapping[str, Collection[str]], starts: StartsSteps
+    ) -> Steps[None]:
         present = {cause: keys for cause, keys in causes.items() if keys}
-        self._starts = {cause: starts_now(calendar.without(keys)) for cause, keys in present.items()}
+        self._starts: dict[str, Collection[str]] = {}
+        for cause, keys in present.items():
+            self._starts[cause] = yield from starts(calendar.without(keys))
+            yield
         self._empty = empty
         self._empty_without = {cause: empty.without(keys) for cause, keys in present.items()}
         self._all_open = empty.without(key for keys in present.values() for key in keys)
@@ -63,3 +84,8 @@ class Obstacles:
                 return cause
         # Several at once: the first is told, and the next when it is gone.
         return next(iter(self._starts)) if self._all_open.search_now(job) is not None else None
+
+
+def _at_once(found: Collection[str]) -> Steps[Collection[str]]:
+    return found
+    yield

@@ -24,6 +24,12 @@ class RecentValues:
         self._arrived: deque[float] = deque()
         self._ordered: list[float] = []
 
+    def copy(self) -> RecentValues:
+        """Another one that may go its own way."""
+        twin = RecentValues(self._size)
+        twin._arrived, twin._ordered = self._arrived.copy(), self._ordered.copy()
+        return twin
+
     def __len__(self) -> int:
         return len(self._ordered)
 

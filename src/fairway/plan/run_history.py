@@ -40,6 +40,12 @@ class RunHistory:
     def __init__(self) -> None:
         self._shares: dict[_Like, RecentValues] = {}  # of limits; for jobs without one: seconds
 
+    def copy(self) -> RunHistory:
+        """Another one that may go its own way."""
+        twin = RunHistory()
+        twin._shares = {like: values.copy() for like, values in self._shares.items()}
+        return twin
+
     def add(self, user: str, queue: str, limit: float, used: float) -> None:
         """A job has ended. What says nothing (no time asked for, a clock that went backwards) is passed over."""
         if not limit > 0 or not 0 <= used < math.inf:

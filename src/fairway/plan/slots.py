@@ -12,10 +12,11 @@ only as early as it could still help. Called by `bookings`. Which rows are taken
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,31 +24,30 @@ from fairway.plan.row_choice import Candidates, MemberRows, RowChoice
 from fairway.plan.timeline import FreeTimeline
 
 __all__ = [
+    "AloneNow",
     "MemberClass",
     "Slot",
     "earliest_slot",
     "first_alone",
     "first_start",
-    "fits_alone_now",
     "is_first_alone",
     "slot_now",
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MemberClass:
+class MemberClass(msgspec.Struct, frozen=True, eq=False):
     """Members of a job that want the same; a job has one such class or a few."""
 
     need: NDArray[np.int64]  # (num_columns,), of one member; 0: does not matter, even where less than nothing is free
     count: int = 1
     eligible: NDArray[np.bool_] | None = None  # (num_rows,); None: all rows
     one_per_row: bool = False
-    wanted: tuple[tuple[int, int], ...] = field(init=False)  # columns of which a member needs any, and how much
+    wanted: tuple[tuple[int, int], ...] = ()  # columns of which a member needs any, and how much
 
     def __post_init__(self) -> None:
         """Few columns matter, and to look at a number is quicker than to look at an array."""
         wanted = tuple((column, amount) for column, amount in enumerate(self.need.tolist()) if amount > 0)
-        object.__setattr__(self, "wanted", wanted)
+        msgspec.structs.force_setattr(self, "wanted", wanted)
 
 
 class Slot(NamedTuple):
@@ -136,13 +136,26 @@ def is_first_alone(timeline: FreeTimeline, members: MemberClass, start: float, e
     return not (begins + duration <= starts[taken]).any()
 
 
-def fits_alone_now(timeline: FreeTimeline, members: MemberClass, duration: float) -> bool:
-    """Is there room for all members at the first moment of a timeline of one row?"""
-    if members.count > 1 and members.one_per_row:
+class AloneNow:
+    """What is free of a machine that is one pool, from the first moment on: worked out once for all who ask then."""
+
+    __slots__ = ("_least", "_starts")
+
+    def __init__(self, timeline: FreeTimeline) -> None:
+        self._starts: list[float] = timeline.starts.tolist()  # (num_stretches,)
+        # (num_columns, num_stretches): what is free until the end of each stretch.
+        self._least: list[list[int]] = np.minimum.accumulate(timeline.free, axis=1).tolist()
+
+    def fits(self, members: MemberClass, until: float) -> bool:
+        """Is there room for one member until that time?"""
+        last = max(bisect_left(self._starts, until) - 1, 0)
+        least = self._least
+        for column, amount in members.wanted:
+            if least[column][last] < amount:
+                break
+        else:
+            return True
         return False
-    last = max(int(timeline.starts.searchsorted(timeline.origin + duration, "left")), 1)
-    free, count = timeline.free, members.count
-    return all(free[column, :last].min() >= amount * count for column, amount in members.wanted)
 
 
 def slot_now(

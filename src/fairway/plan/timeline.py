@@ -20,7 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["FreeTimeline"]
 
+ONE_ROW = 2  # so many borders has it
 FEW_ROWS = 8  # up to here a search a row is faster than one for all of them
+FEW_CHANGED = 5  # up to here rows are changed faster one after the other, where all columns are short
 FEW_STRETCHES = 2048  # up to here to copy all columns costs less than to find out which parts of them stay
 MANY_ROWS = 64  # from here on a look at everything is faster than one at each row's next stretch, and the next
 
@@ -192,6 +194,15 @@ class FreeTimeline:
         if len(rows) == 1 and len(self.starts) <= FEW_STRETCHES:
             self._change_one(int(rows[0]), change.reshape(-1, 1), start, end)
             return
+        if len(rows) <= FEW_CHANGED and len(self.starts) <= FEW_STRETCHES:
+            for row, one in zip(rows.tolist(), np.broadcast_to(change, (len(rows), len(self.free))), strict=True):
+                if one.any():
+                    self._change_one(row, one[:, None], start, end)
+            return
+        self._change_many(rows, change, start, end)
+
+    def _change_many(self, rows: NDArray[np.intp], change: NDArray[np.int64], start: float, end: float) -> None:
+        """All rows at once."""
         changes = np.broadcast_to(change, (len(rows), len(self.free)))  # (len(rows), num_columns)
         if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
             order = np.argsort(rows, kind="stable")
@@ -247,8 +258,9 @@ class FreeTimeline:
         until = high if end == math.inf else low + int(of_row.searchsorted(end, "right")) - 1
         cuts_start, cuts_end = bool(starts[begin] < start), until < high and bool(starts[until] < end)
         within = free[:, begin : until + cuts_end] + change
-        joins_start = not cuts_start and begin > low and bool((free[:, begin - 1] == within[:, 0]).all())
-        joins_end = not cuts_end and until < high and bool((within[:, -1] == free[:, until]).all())
+        # A few numbers are compared faster as they are than as arrays.
+        joins_start = not cuts_start and begin > low and free[:, begin - 1].tolist() == within[:, 0].tolist()
+        joins_end = not cuts_end and until < high and within[:, -1].tolist() == free[:, until].tolist()
         if not (cuts_start or cuts_end or joins_start or joins_end):
             free[:, begin:until] = within
             return
@@ -265,9 +277,14 @@ class FreeTimeline:
         if more:
             self.first = self.first.copy()
             self.first[row + 1 :] += more
-            self.rows = np.concatenate((self.rows[:low], np.full(high - low + more, row), self.rows[high:]))
-        self.ends = np.append(self.starts[1:], math.inf)
-        self.ends[self.first[1:] - 1] = math.inf
+            own = np.empty(high - low + more, np.intp)
+            own.fill(row)
+            self.rows = own if len(self.first) == ONE_ROW else np.concatenate((self.rows[:low], own, self.rows[high:]))
+        self.ends = ends = np.empty(len(self.starts))
+        ends[:-1] = self.starts[1:]
+        ends[-1] = math.inf
+        if len(self.first) > ONE_ROW:
+            ends[self.first[1:] - 1] = math.inf
         self._in_use = None
 
     def _columns(self, size: int) -> _Columns:

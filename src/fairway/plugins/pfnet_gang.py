@@ -72,11 +72,12 @@ class Position(enum.Enum):
 class GangMemory:
     """What is kept in mind about a gang while it has members."""
 
-    __slots__ = ("patience", "positions")
+    __slots__ = ("patience", "positions", "straggler")
 
     def __init__(self) -> None:
         self.positions: dict[str, Position] = {}  # by uid; of members that went some may be left
         self.patience: float | None = None  # how long members wait in this attempt of the gang; None: not drawn yet
+        self.straggler = ""  # uid of the member that was last found in the way: most often it still is
 
 
 class PfnetGang(Plugin):
@@ -121,16 +122,23 @@ class PfnetGang(Plugin):
             return None
         memory = _memory(group)
         is_let_in = memory.positions.get(uid) is Position.ACTIVE
-        if is_let_in and len(group) >= _size(group, spec) and not self._holds_up(group, Position.ACTIVE):
+        if is_let_in and len(group) >= _size(group, spec) and not self._is_held_up(group, Position.ACTIVE):
             return None
         self._make_ready(group, spec, uid)
         return POOLED if group.key in self._pool else NOT_READY
 
-    def _holds_up(self, group: GroupBook, wanted: Position) -> list[str]:
-        """Members without a node that are not where they should be; those that wait on permit are past being active."""
-        positions = _memory(group).positions
+    def _is_held_up(self, group: GroupBook, wanted: Position) -> bool:
+        """Is a member without a node not where it should be? Those that wait on permit are past being active."""
+        memory = _memory(group)
         allowed = (wanted, Position.WAITING) if wanted is Position.ACTIVE else (wanted,)
-        return [uid for uid in group.pods if not self._is_placed(group, uid) and positions.get(uid) not in allowed]
+        if memory.straggler in group.pods and self._is_missing(group, memory.straggler, allowed):
+            return True
+        missing = (uid for uid in reversed(group.pods) if self._is_missing(group, uid, allowed))
+        memory.straggler = next(missing, "")
+        return memory.straggler != ""
+
+    def _is_missing(self, group: GroupBook, uid: str, allowed: tuple[Position, ...]) -> bool:
+        return _memory(group).positions.get(uid) not in allowed and not self._is_placed(group, uid)
 
     def _is_placed(self, group: GroupBook, uid: str) -> bool:
         """Is the member bound, or about to be?"""
@@ -141,7 +149,7 @@ class PfnetGang(Plugin):
         positions[uid] = Position.READY
         for gone in [known for known in positions if known not in group.pods] if len(positions) > len(group) else ():
             del positions[gone]
-        if len(group) >= _size(group, spec) and not self._holds_up(group, Position.READY):
+        if len(group) >= _size(group, spec) and not self._is_held_up(group, Position.READY):
             self._pool[group.key] = None
 
     def _let_in(self) -> None:

@@ -7,7 +7,7 @@ cluster back as it was.
 
 from fairway.record.difference import Difference, first_difference
 from fairway.record.errors import CannotWriteError, RecordError
-from fairway.record.export import export_csv, export_parquet, export_table
+from fairway.record.export import export_csv, export_parquet, export_rows, export_table
 from fairway.record.metrics import Metrics, measure
 from fairway.record.null_recorder import NullRecorder
 from fairway.record.options import RecordOptions
@@ -34,6 +34,7 @@ __all__ = [
     "best_nodes",
     "export_csv",
     "export_parquet",
+    "export_rows",
     "export_table",
     "export_trace",
     "first_difference",

@@ -19,6 +19,7 @@ __all__ = [
     "WAIT_TICKS",
     "Floats",
     "lowest_share",
+    "means_between",
     "node_shares",
     "nodes_used_curve",
     "utilisation_curve",
@@ -42,13 +43,13 @@ def utilisation_curve(history: LoadHistory, resource: str, num_points: int) -> t
     They are means over equal stretches of time: what is drawn has the same area as what happened.
     """
     edges = np.linspace(history.begin, max(history.end, history.begin + 1e-9), num_points + 1)
-    held = _means(history.curve(history.held, resource), edges)
-    there = _means(history.curve(history.there, resource), edges)
+    held = means_between(history.curve(history.held, resource), edges)
+    there = means_between(history.curve(history.there, resource), edges)
     share = np.divide(held, there, out=np.zeros_like(held), where=there > 0)
     return (edges[:-1] + edges[1:]) / 2, share
 
 
-def _means(curve: Curve, edges: Floats) -> Floats:
+def means_between(curve: Curve, edges: Floats) -> Floats:
     """The mean of a step function between edges: (num_edges - 1,)."""
     widths = np.diff(curve.times)
     integral = np.concatenate([[0.0], np.cumsum(widths * curve.values[:-1])])
@@ -105,7 +106,7 @@ def waiting_curve(run: Run, num_points: int) -> tuple[Floats, Floats]:
     times = np.concatenate([[0.0], begin, over])
     changes = np.concatenate([[0.0], np.ones(len(begin)), -np.ones(len(over))])
     order = np.argsort(times, kind="stable")
-    return (edges[:-1] + edges[1:]) / 2, _means(Curve(times[order], np.cumsum(changes[order])), edges)
+    return (edges[:-1] + edges[1:]) / 2, means_between(Curve(times[order], np.cumsum(changes[order])), edges)
 
 
 def nodes_used_curve(history: LoadHistory, num_points: int) -> tuple[Floats, Floats]:

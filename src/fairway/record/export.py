@@ -11,9 +11,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -22,9 +23,9 @@ from fairway.record.errors import CannotWriteError, RecordError, why_refused
 from fairway.record.run import Run
 from fairway.record.schema import TABLES
 from fairway.record.table import Table
-from fairway.words import FORMULA, UNSEEN, visible
+from fairway.words import FORMULA, UNSEEN, safe_cell, visible
 
-__all__ = ["export_csv", "export_parquet", "export_table"]
+__all__ = ["export_csv", "export_parquet", "export_rows", "export_table"]
 
 MARK, MAGIC = "made_by_fairway", b"PAR1"
 PARQUET = f"FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, KV_METADATA {{{MARK}: 'yes'}}"
@@ -56,6 +57,30 @@ def export_table(run: Run, path: str | os.PathLike[str], table: str, rows: Table
     with _connect() as writing, _replacing(table, path) as beside:
         _write(writing, run.tables[table] if rows is None else rows, beside, path, form)
     return path
+
+
+def export_rows(path: str | os.PathLike[str], table: str, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Write rows of no run as a file of one of a run's tables; what a row does not have is null."""
+    path = Path(path)
+    _check_tables([table])
+    columns = TABLES[table].columns
+    with _connect() as writing, _replacing(table, path) as beside:
+        cursor = writing.cursor()
+        cursor.execute(f"CREATE TABLE told ({', '.join(f'{one.name} {one.type}' for one in columns)})")
+        if rows:
+            marks = ", ".join("?" * len(columns))
+            values = [[_told(row.get(one.name), path) for one in columns] for row in rows]
+            cursor.executemany(f"INSERT INTO told VALUES ({marks})", values)
+        target = str(beside.absolute()).replace("'", "''")
+        try:
+            cursor.execute(f"COPY told TO '{target}' ({CSV if path.suffix == '.csv' else PARQUET})")
+        except duckdb.IOException as error:
+            raise CannotWriteError(f"cannot write {path}: {why_refused(error)}") from error
+    return path
+
+
+def _told(value: Any, path: Path) -> Any:
+    return safe_cell(visible(value)) if isinstance(value, str) and path.suffix == ".csv" else value
 
 
 def _export(run: Run, directory: Path, tables: Iterable[str], suffix: str, form: str) -> list[Path]:

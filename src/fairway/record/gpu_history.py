@@ -23,7 +23,7 @@ from fairway.record.load import Curve, Floats
 from fairway.record.manifests import node_of, pod_of
 from fairway.record.run import Run
 
-__all__ = ["GpuHistory", "GpuMetrics", "gpu_history", "gpu_metrics"]
+__all__ = ["CAUSES", "GpuHistory", "GpuMetrics", "device_needs", "device_nodes", "gpu_history", "gpu_metrics"]
 
 STATES_AT_ONCE = 8192
 CAUSES = tuple(cause.name.lower() for cause in Cause)
@@ -109,10 +109,10 @@ def gpu_metrics(run: Run) -> GpuMetrics | None:
 
 def gpu_history(run: Run) -> GpuHistory | None:
     """Read a run; None if no node has devices, or no pod is known."""
-    cluster, rows = _nodes(run)
+    cluster, rows = device_nodes(run)
     if not cluster.devices.num_devices:
         return None
-    needs, shapes = _needs(run)
+    needs, shapes = device_needs(run)
     if not shapes:
         return None
     measure = Fragmentation(cluster, TypicalPods.of_counts(shapes))
@@ -198,7 +198,7 @@ def _history(cluster: Cluster, measure: Fragmentation, changes: list[_Change], n
     )
 
 
-def _nodes(run: Run) -> tuple[Cluster, list[dict[str, Any]]]:
+def device_nodes(run: Run) -> tuple[Cluster, list[dict[str, Any]]]:
     """A cluster of all nodes that ever were, under their numbers in the run, and their states."""
     cluster = Cluster()
     states = []
@@ -212,7 +212,7 @@ def _nodes(run: Run) -> tuple[Cluster, list[dict[str, Any]]]:
     return cluster, states
 
 
-def _needs(run: Run) -> tuple[dict[int, DeviceNeed | None], dict[Shape, int]]:
+def device_needs(run: Run) -> tuple[dict[int, DeviceNeed | None], dict[Shape, int]]:
     """What pods of each template need, and how often each shape comes."""
     often = {
         row["template_id"]: row["num_pods"]

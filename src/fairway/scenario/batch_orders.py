@@ -22,6 +22,7 @@ from fairway.model.batch.queue import QueueState
 from fairway.model.duration import Duration
 from fairway.model.tenant import group_of
 from fairway.scenario.fields import Problem, decode_struct
+from fairway.scenario.moments import moment_problems
 from fairway.scenario.text import plain_values
 from fairway.sim.batch_orders import BatchOrder, JobVerb
 from fairway.trace import Workload
@@ -78,6 +79,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         str | int | float | None, Meta(description="With limit: a duration; nice: 0 to 10000; move: a queue.")
     ] = None
     state: Annotated[QueueState | None, Meta(description="With queue: its state from then on.")] = None
+    until: Annotated[str, Meta(description="With state: when it is Open again, such as 4h; else when told.")] = ""
     change: Annotated[
         dict[str, Any], Meta(description="With queue and account: what of its spec is otherwise; the rest stays.")
     ] = {}
@@ -138,6 +140,10 @@ def _shape_problems(order: Order, path: str) -> Iterator[Problem]:
         yield Problem(f"{path}.{needed}", f"missing; {verb} needs it")
     if wanted and len([name for name in given if name in wanted]) != 1:
         yield Problem(path, f"say how {verb} {getattr(order, verb)} shall be: one of {', '.join(wanted)}")
+    if order.until and (order.state is None or order.state == "Open"):
+        yield Problem(f"{path}.until", "is the end of a queue's state Paused, Draining or Closed; leave it out")
+    elif order.until:
+        yield from moment_problems(order.until, f"{path}.until")
     if order.by_owner and verb not in OWNERS:
         yield Problem(f"{path}.byOwner", f"{verb} is for operators; owners may {', '.join(OWNERS)}")
     if verb in JOB_VERBS and (order.job.count("/") > 1 or not all(order.job.split("/"))):
@@ -215,6 +221,8 @@ def _folded(
             queue = _changed(order, queues_now[order.queue], QueueSpec, here, problems)
             if queue is not None:
                 problems += queue_problems(queue, f"{here}.change")
+                if queue.state_until and not order.until:
+                    problems += moment_problems(queue.state_until, f"{here}.change.stateUntil")
                 queues_now[order.queue] = queue
                 spec = None if order.deleted else queue.completed()
                 yield BatchOrder(float(order.at), "queue", order.queue, spec=spec)
@@ -232,7 +240,7 @@ def _folded(
 
 
 def _changed(order: Order, spec: S, kind: type[S], path: str, problems: list[Problem]) -> S | None:
-    changes = {"state": order.state} if order.state is not None else order.change
+    changes = {"state": order.state, "stateUntil": order.until} if order.state is not None else order.change
     if not changes:
         return spec
     return decode_struct(merged_values(plain_values(spec), changes), kind, f"{path}.change", problems)

@@ -30,6 +30,7 @@ from fairway.model.duration import Duration
 from fairway.model.meta import EPOCH
 from fairway.scenario.batch_orders import NamedThings, Order, merged_values, order_problems
 from fairway.scenario.fields import Problem, decode_struct
+from fairway.scenario.moments import moment_problems
 from fairway.scenario.named_closings import NamedReservation, NamedWindow, closing_names, name_problems, unnamed
 from fairway.scenario.text import plain_values
 from fairway.sim.simulation import SchedulerPlan
@@ -110,11 +111,11 @@ def _time_problems(section: BatchSection, path: str) -> Iterator[Problem]:
             field, _, words = str(error).partition(": ")
             if window.start or window.schedule:  # else it is told already
                 yield Problem(f"{path}.windows[{number}].{field}", words)
+    for name, queue in section.queues.items():
+        if queue.state_until:
+            yield from moment_problems(queue.state_until, f'{path}.queues["{name}"].stateUntil')
     for number, reservation in enumerate(section.reservations):
-        try:
-            parse_moment(reservation.start, EPOCH.timestamp(), may_be_span=True)
-        except ValueError as error:
-            yield Problem(f"{path}.reservations[{number}].start", str(error))
+        yield from moment_problems(reservation.start, f"{path}.reservations[{number}].start")
         for kind, names, known in (
             ("queues", reservation.for_.queues, section.queues),
             ("accounts", reservation.for_.accounts, section.accounts),

@@ -255,6 +255,10 @@ class Recording(ScenarioPart, frozen=True, kw_only=True):
         bool,
         Meta(description="Every 10 s, jobs that fit and are not tried as others are before them (needs events)."),
     ] = RECORD.gangs
+    estimates: Annotated[
+        bool | None,
+        Meta(description="When waiting jobs of queues would start, as they are told. Without: if decisions are kept."),
+    ] = RECORD.estimates
 
 
 class ScenarioMeta(ScenarioPart, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from fairway.batch.actions import (
     DeletePod,
     EvictPod,
     MarkDisrupted,
+    ResumeJob,
     SetActiveDeadline,
     TaintNode,
     Tell,
@@ -56,6 +57,8 @@ class BatchActions:
                 self._api.create(action.pod)
         elif isinstance(action, SetActiveDeadline):
             self._set_deadline(action)
+        elif isinstance(action, ResumeJob):
+            self._resume(action)
         elif isinstance(action, Tell):
             self._tell("Job" if "/" in action.about else "Batch", action.about, action.reason, action.words)
 
@@ -95,6 +98,12 @@ class BatchActions:
         for job in self._api.objects("Job"):
             if job.metadata.uid == action.controller and job.spec.active_deadline_seconds != action.seconds:
                 spec = msgspec.structs.replace(job.spec, active_deadline_seconds=action.seconds)
+                self._api.update(msgspec.structs.replace(job, spec=spec))
+
+    def _resume(self, action: ResumeJob) -> None:
+        for job in self._api.objects("Job"):
+            if job.metadata.uid == action.controller and job.spec.suspend:
+                spec = msgspec.structs.replace(job.spec, suspend=False)
                 self._api.update(msgspec.structs.replace(job, spec=spec))
 
     def _cordon(self, action: CordonNode | UncordonNode) -> None:

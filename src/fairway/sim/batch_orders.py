@@ -78,7 +78,9 @@ class OrderBearer:
                 if order.by_owner:
                     self._say_as_owner(desk, job, order)
                 else:
-                    desk.desk.ordering.heed(job, _orders(job, order, desk.desk.settings, self._api.timeline.now()))
+                    orders = _orders(job, order, desk.desk.settings, self._api.timeline.now())
+                    desk.books.order(job.uid, orders)
+                    desk.desk.ordering.heed(job, orders)
             desk.look()
         if not is_there:
             words = f"{_words(order)}: no such job at this moment, nothing was done"

@@ -58,15 +58,18 @@ class SimDesk:
         self._recorder = recorder
         self._is_recording = recorder.is_recording
         self.keeps_dates = recorder.keeps_estimates
+        self.awaits_settling = False
         self._accounts = AccountTree(settings.accounts)
         self._wake = wake
         if scheduler not in api.job_stores:
             api.job_stores[scheduler] = JobStore(settings.accounts, recorder.charged)
         self.books = api.job_stores[scheduler]  # whoever comes after finds all of it here
+        self.keeps_promises = self.books.is_inherited
         self._each = settings.ties == "each"
         self._at_rest: Handle | None = None  # the pass at the end of this instant
         self._timer: tuple[float, Handle] | None = None  # the pass that the desk asked for
         self._awaited: tuple[float, Handle] | None = None  # when something opens that jobs wait for
+        self._armed_for: tuple[int, int] | None = None  # what had happened when the desk was last asked for that
         self._forecast: tuple[float, Handle] | None = None  # the forecast that is wanted if no pass comes before
         self._actions = BatchActions(api, recorder)
         self.desk = Desk(settings, self, EPOCH.timestamp())
@@ -87,7 +90,7 @@ class SimDesk:
                 self._run_pass()
             elif self._at_rest is None:
                 self._at_rest = self._api.timeline.at_rest(self._pass_at_rest)
-        elif self._at_rest is None:  # else that pass sees to it
+        elif self._at_rest is None and self._armed_for != self._heard:  # else that pass sees to it
             self._arm()
 
     def _pass_at_rest(self) -> None:
@@ -110,8 +113,14 @@ class SimDesk:
         self._arm()
         self._wake(not outcome.started)
 
+    @property
+    def _heard(self) -> tuple[int, int]:
+        """While this is what it was, the times of the desk are what they were, but for passes and forecasts."""
+        return self.desk.num_heard, self.desk.machine.num_moves
+
     def _arm(self) -> None:
         """Look again when the desk wants to, if nothing happens before."""
+        self._armed_for = self._heard
         time = self.desk.next_time()
         if self._timer is not None and self._timer[0] != time:
             self._timer[1].cancel()
@@ -121,7 +130,7 @@ class SimDesk:
                 time,
                 self._api.timeline.at(time, self._pass_by_timer, is_idle=time != self.desk.machine.first_end),
             )
-        awaited = self.desk.upkeep.awaited
+        awaited = min(self.desk.upkeep.awaited, self.desk.opening.awaited)
         if self._awaited is not None and self._awaited[0] != awaited:
             self._awaited[1].cancel()
             self._awaited = None
@@ -166,6 +175,10 @@ class SimDesk:
         namespace = job.key.partition("/")[0]
         account = self._accounts.charged(job.wishes.account, namespace, job.queue, queue.accounts)
         return account if isinstance(account, str) else "", granted_limit(job, queue.limits)
+
+    def write_promise(self, job: BatchJob) -> None:
+        """For whoever comes after."""
+        self.books.put(job)
 
     def write_dates(
         self, job: BatchJob, estimate: StartEstimate, nodes: Sequence[str], factors: Mapping[str, float] | None

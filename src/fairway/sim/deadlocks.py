@@ -10,6 +10,7 @@ about to be tried: until then it may still turn out well. Called by `SimSchedule
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from fairway.cluster.groups import GroupBook
 from fairway.config import Configuration, ProfileConfig
 from fairway.config.gangs import MODE_PLUGINS, Gangs
 from fairway.cycle import Outcome, Profile
+from fairway.cycle.groups.job_slots import slots_by_row
 from fairway.model.group import GroupSpec
 from fairway.queue import Place
 from fairway.record import Recorder
@@ -25,6 +27,8 @@ from fairway.record.vocabulary import DeadlockNote
 from fairway.scheduler import Scheduler
 
 __all__ = ["DeadlockWatch", "watch_of", "without_its_mode"]
+
+Classes = Counter[tuple[Profile, PodClass]]
 
 
 class DeadlockWatch:
@@ -79,11 +83,21 @@ class DeadlockWatch:
         return any(each is not None and each.place is Place.ACTIVE for each in queued)
 
     def _is_deadlock(self, holders: list[GroupBook]) -> bool:
-        if any(self._can_complete(group, ()) for group in holders):
+        classes = [self._classes(group) for group in holders]
+        if any(self._can_complete(*each, ()) for each in zip(holders, classes, strict=True)):
             return False
-        return any(self._can_complete(group, [other for other in holders if other is not group]) for group in holders)
+        return any(
+            self._can_complete(group, waiting, [other for other in holders if other is not group])
+            for group, waiting in zip(holders, classes, strict=True)
+        )
 
-    def _can_complete(self, group: GroupBook, without: Iterable[GroupBook]) -> bool:
+    def _classes(self, group: GroupBook) -> Classes:
+        """How many of its members wait, by who decides about them and their class."""
+        pods = (group.pods[uid] for uid in group.waiting)
+        trials = ((pod, self._trials.get(pod.spec.scheduler_name)) for pod in pods)
+        return Counter((trial, trial.classify(pod)) for pod, trial in trials if trial is not None)
+
+    def _can_complete(self, group: GroupBook, classes: Classes, without: Iterable[GroupBook]) -> bool:
         """Would enough members get a node now, did these others hold nothing? Nothing changes."""
         cluster, missing = self._scheduler.cluster, self._missing(group)
         pods = [group.pods[uid] for uid in group.waiting]
@@ -91,6 +105,8 @@ class DeadlockWatch:
             for other in without:
                 for uid in [uid for uid in other.assumed if uid in cluster.held]:
                     cluster.remove(uid)
+            if not _may_fit(classes, missing):
+                return False
             refused: set[PodClass] = set()  # since the last that got a node; others of the class are refused too
             for number, pod in enumerate(pods):
                 trial = self._trials.get(pod.spec.scheduler_name)
@@ -106,6 +122,12 @@ class DeadlockWatch:
                 if missing <= 0:
                     return True
         return False
+
+
+def _may_fit(classes: Classes, missing: int) -> bool:
+    """Is there room for so many of them by amounts alone? A no is never wrong."""
+    slots = (slots_by_row(trial, pod_class, number).sum() for (trial, pod_class), number in classes.items())
+    return sum(min(number, int(room)) for number, room in zip(classes.values(), slots, strict=True)) >= missing
 
 
 def watch_of(

@@ -8,11 +8,13 @@ here. This is `fairway.batch.accounts.BookStore`; those who have no account have
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairway.batch.accounts import ROOT, AccountBook, ChargeLine, RecordBook, StaleVersionError, record_book
-from fairway.batch.job import BatchJob, JobRecord
+from fairway.batch.job import BatchJob, JobOrders, JobRecord
 from fairway.batch.upkeep.closing_status import ClosingStatus
 
 __all__ = ["JobStore"]
@@ -36,6 +38,7 @@ class JobStore:
 
     account_names: Iterable[str] = ()
     tell: Callable[[ChargeLine], None] = _nobody  # of each line, once
+    is_inherited: bool = False  # will other desks come after the first one?
     _records: dict[str, Versioned] = field(default_factory=dict)  # JobRecord
     _accounts: dict[str, Versioned] = field(default_factory=dict)  # AccountBook
     _lines: dict[tuple[str, int], ChargeLine] = field(default_factory=dict)
@@ -65,6 +68,12 @@ class JobStore:
                 waiting.pop(record.uid, None)
             else:
                 waiting[record.uid] = None
+
+    def order(self, uid: str, orders: JobOrders) -> None:
+        """Operators want something else of a job: what that is does not hang on who hears of it."""
+        if (known := self._records.get(uid)) is not None:
+            known.value = replace(known.value, orders=orders)
+            known.version += 1
 
     def records(self) -> Iterator[JobRecord]:
         """All of them, in the order in which they were first written."""

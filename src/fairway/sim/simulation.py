@@ -18,7 +18,7 @@ from fairway.cluster import Event, TypicalPods, Verb
 from fairway.config import Configuration
 from fairway.model import Namespace, Node, ObjectMeta, Pod
 from fairway.model.meta import EPOCH
-from fairway.record import Recorder, RecordOptions
+from fairway.record import NullRecorder, Recorder, RecordOptions
 from fairway.record.translation import EventTranslator
 from fairway.sim.api_server import ApiServer, ConflictError
 from fairway.sim.batch_orders import BatchOrder, OrderBearer
@@ -131,6 +131,7 @@ class Simulation:
         self.timeline = Timeline()
         self.api = ApiServer(self.timeline)
         self.result = Result()
+        self._is_told = type(recorder) is not NullRecorder  # which wants to know nothing
         self._translator = EventTranslator(recorder, self.timeline.now, EPOCH)
         self.api.watch(self._observe)  # first of all: a pod is there before anybody tells of it
         reads = DataReads(self.api, recorder, plan.read_ladder)
@@ -281,4 +282,5 @@ class Simulation:
             elif verb is Verb.MODIFIED and item.is_finished:
                 self.result.succeeded += item.status.phase == "Succeeded"
                 self.result.failed += item.status.phase == "Failed"
-        self._translator.saw(event)
+        if self._is_told:
+            self._translator.saw(event)

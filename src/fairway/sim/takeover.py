@@ -2,7 +2,8 @@
 
 In: all objects of an API server (`ApiServer.everything`), and a `SimScheduler` that has heard of none of them; what was
 written of jobs it finds there as well. Out: the scheduler as if it had been there all the time: nodes and controllers
-first, then pods, then what jobs had and is gone. Called by whoever lets a scheduler of a simulation die and come again.
+first, then what jobs had and is over or gone, then pods. Called by whoever lets a scheduler of a simulation die and
+come again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairway.batch.restoration import missed
+from fairway.batch.restoration import catch_up
 from fairway.cluster import Event, Verb
 from fairway.model import Node, Pod
 from fairway.sim.sim_scheduler import SimScheduler
@@ -30,9 +31,8 @@ def take_over(things: Sequence[Any], newcomer: SimScheduler) -> None:
     if queues is not None:
         queues.desk.machine.refresh(queues.now())
         # The desk first: whether a pod may be tried depends on all pods of its job.
-        gone = list(missed(queues.desk.book, pods, [thing for thing in things if isinstance(thing, Node)]))
-        for event in [*(Event(Verb.ADDED, pod) for pod in pods), *gone]:
-            queues.observe(event)
+        nodes = [thing for thing in things if isinstance(thing, Node)]
+        catch_up(queues.desk, pods, nodes, queues.observe)
         queues.desk.resume()
     for pod in pods:
         newcomer.scheduler.observe(Event(Verb.ADDED, pod))

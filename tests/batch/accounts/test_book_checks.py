@@ -1,9 +1,8 @@
 """Whatever does not balance is told, with both numbers."""
 
-from dataclasses import replace
-
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from fairway.batch.accounts import AccountBook, Books, OpenJobs, Payer, RecordBook, book_differences, open_interval
 from tests.batch.accounts.memory_books import MemoryBooks, StoreView, billed, ran

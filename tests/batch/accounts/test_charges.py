@@ -13,11 +13,11 @@ from fairway.batch.accounts import (
     change_rate,
     charge_lines,
     close_interval,
-    close_unwatched,
     job_rate,
     open_interval,
     refund_last_run,
     total_charge,
+    unwatched_end,
 )
 from fairway.batch.accounts.charges import charge_between
 from fairway.batch.job import BilledJob, RunInterval
@@ -71,7 +71,8 @@ def test_opening_and_closing_twice_is_harmless_and_nothing_is_ever_negative() ->
     ],
 )
 def test_what_nobody_saw_is_uncertain_and_not_charged(told: float | None, end: float) -> None:
-    intervals = close_unwatched(open_interval((), 50.0, 1.0), last_renewal=100.0, now=200.0, told_finish=told)
+    ended = unwatched_end(last_renewal=100.0, now=200.0, told_finish=told)
+    intervals = close_interval(open_interval((), 50.0, 1.0), ended, is_uncertain=True)
     assert intervals == (RunInterval(50, end, 1.0, is_uncertain=True),)
     assert [line.is_uncertain for line in charge_lines(JOB, intervals, 300.0)] == [True] * (end > 50)
 

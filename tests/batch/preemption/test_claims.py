@@ -12,6 +12,7 @@ from fairway.batch.reasons import JobOutcome, JobState, Reason
 from fairway.model.batch import PreemptionRules
 from fairway.model.duration import Duration
 from fairway.model.quantity import parse_quantity
+from fairway.testing import pod
 from tests.batch.room import Room, job
 
 AT_ONCE = PreemptionRules(min_runtime=Duration(0))
@@ -75,6 +76,24 @@ def test_a_job_is_left_alone_for_as_long_as_its_queue_says() -> None:
     room = Room(jobs, queues={"q": {"preemption": PreemptionRules(min_runtime=Duration(47))}, "high": HIGH})
     room.until(60.0)
     assert room.starts["high"] == 47.0
+
+
+@pytest.mark.parametrize(
+    ("rules", "start"),
+    [
+        pytest.param(PreemptionRules(by="none", min_runtime=Duration(0)), 90.0, id="by none"),
+        pytest.param(PreemptionRules(min_runtime=Duration(80)), 90.0, id="not for long enough"),
+        pytest.param(PreemptionRules(min_runtime=Duration(20)), 20.0, id="for long enough"),
+        pytest.param(AT_ONCE, 20.0, id="at any time"),
+    ],
+)
+def test_a_group_of_no_queue_leaves_protected_jobs_alone(rules: PreemptionRules, start: float) -> None:
+    gang = {"fairway.dev/gang": "high", "fairway.dev/gang-size": "2", "fairway.dev/duration": "5"}
+    jobs = [(0.0, again(f"low-{number}", cpu=4, run=90.0, limit=90.0)) for number in range(2)]
+    high = [(20.0, pod(f"high-{number}", cpu=3, priority=100, annotations=gang)) for number in range(2)]
+    room = Room([*jobs, *high], (4, 4), queues={"q": {"preemption": rules}}, own={"gangs": {"mode": "fairway"}})
+    room.until(200.0)
+    assert {room.starts["high-0"], room.starts["high-1"]} == {start}
 
 
 def test_a_job_that_would_be_lost_is_not_requeued_but_may_be_cancelled() -> None:

@@ -10,10 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from fairway.explain.queues.past_plan import past_plan
+from fairway.explain.queues.queue_light import light
+from fairway.explain.queues.queue_table import QueueTable, queue_table
+from fairway.explain.queues.queue_why import QueueWhy, queue_why
+from fairway.explain.queues.run_moment import RunMoment
+from fairway.record import Run
 from fairway.scenario.scenario import decode_scenario
 from fairway.scenario.simulate import simulate
 
-__all__ = ["ExactJob", "exact_run", "queue_run"]
+__all__ = ["ExactJob", "exact_run", "queue_run", "table_then", "why_then"]
 
 SCENARIO = """\
 apiVersion: fairway.dev/v1alpha1
@@ -90,6 +96,19 @@ class ExactJob(NamedTuple):
     submit: int
     processors: int
     run: int
+
+
+def table_then(run: Run, at: float) -> QueueTable:
+    """Its queues, with their lights."""
+    moment = RunMoment(run, at)
+    plan = past_plan(moment)
+    return queue_table(moment, light=lambda queue: light(plan, queue))
+
+
+def why_then(run: Run, at: float, name: str) -> QueueWhy:
+    """Why a job waits, with who is in its way."""
+    moment = RunMoment(run, at)
+    return queue_why(moment, name, lambda: past_plan(moment))
 
 
 def exact_run(folder: Path, discipline: str, jobs: Sequence[ExactJob], name: str = "exact", closed: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,23 +12,23 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from fairway.batch.reasons import Reason
+from fairway.explain.queues.asked_jobs import asked_of_pods, pod_of_size
 from fairway.explain.queues.past_plan import past_plan
 from fairway.explain.queues.queue_jobs import queue_jobs
-from fairway.explain.queues.queue_table import queue_table
-from fairway.explain.queues.queue_why import queue_why
-from fairway.explain.queues.start_answer import StartAnswer, asked_of_pods, pod_of_size, start_answer
+from fairway.explain.queues.run_moment import RunMoment
+from fairway.explain.queues.start_answer import EarlierStart, StartAnswer, start_answer, told_answer
 from fairway.explain.queues.window_table import window_table
 from fairway.record import Run
-from tests.explain.queues.queue_runs import ExactJob, exact_run
+from tests.explain.queues.queue_runs import ExactJob, exact_run, table_then, why_then
 
 LATER = 1000  # when it is asked; all have come by then
 
 
 def ask(path: str, at: float, processors: int, limit: float, queue: str | None = None) -> StartAnswer:
     with Run.open(path) as run:
-        plan = past_plan(run, at)
+        plan = past_plan(RunMoment(run, at))
         pod = pod_of_size(next(iter(plan.trial.profiles)), str(processors), None, 0, None)
-        return start_answer(run, plan, asked_of_pods(plan, "it", [pod], queue, limit))
+        return start_answer(plan, asked_of_pods(plan, "it", [pod], queue, limit))
 
 
 jobs = st.builds(ExactJob, st.integers(0, LATER - 1), st.integers(1, 16), st.integers(60, 3000))
@@ -57,11 +58,52 @@ def test_a_job_starts_when_the_plan_said(known: list[ExactJob], asked: ExactJob,
         assert start == pytest.approx(answer.dates.likely, rel=0.011, abs=1.0)  # ends that are close share a pass
 
 
+def test_fewer_members_are_no_help_where_nobody_has_a_date(tmp_path: Path) -> None:
+    """Somebody is there for longer than the plan looks ahead."""
+    path = exact_run(tmp_path, "easy", [ExactJob(0, 16, 3_000_000)])
+    with Run.open(path) as run:
+        plan = past_plan(RunMoment(run, 100))
+        pod = pod_of_size(plan.profile, "4", None, 0, None)
+        answer = start_answer(plan, asked_of_pods(plan, "it", [pod] * 4, None, 600.0))
+    assert not answer.has_date
+    assert answer.changes == ()
+    assert answer.lines()[0].endswith("would start later than the plan looks ahead, behind 0 jobs")
+
+
 def test_a_job_that_no_node_could_hold_is_refused(tmp_path: Path) -> None:
     path = exact_run(tmp_path, "easy", [ExactJob(0, 16, 3000)])
     answer = ask(path, 100, 17, 60)
     assert not answer.has_date
-    assert answer.refusal.startswith("NeverFits")
+    assert answer.refusal == (
+        "NeverFits: needs 17 of cpu on one node; the most that 1 node that it may be on has is 16: ask for at most 16"
+    )
+    assert ask(path, 100, 16, 60).has_date
+
+
+def test_a_job_that_was_told_no_date_yet_has_that_of_the_plan(tmp_path: Path) -> None:
+    """The third comes a second after dates were told to the second, and waits for it."""
+    path = exact_run(tmp_path, "easy", [ExactJob(0, 16, 3000), ExactJob(99, 16, 60), ExactJob(100, 16, 60)])
+    with Run.open(path) as run:
+        moment = RunMoment(run, 110)
+        told, new = (job for job in moment.jobs if job.waits)
+        assert told.dates is not None
+        assert new.dates is None
+        answer = told_answer(moment, new, lambda: past_plan(moment))
+    assert answer.dates is not None
+    assert answer.dates.likely == pytest.approx(3060, abs=1)
+    assert answer.lines()[0].endswith("by limits 00:51:00, behind 1 job")
+
+
+def test_a_job_that_is_held_has_no_date(tmp_path: Path) -> None:
+    held = "orders: [{at: 50s, hold: job-2}]"
+    path = exact_run(tmp_path, "easy", [ExactJob(0, 16, 3000), ExactJob(10, 16, 60)], closed=held)
+    with Run.open(path) as run:
+        moment = RunMoment(run, 100)
+        (job,) = (job for job in moment.jobs if job.waits)
+        assert job.reason == Reason.HELD
+        answer = told_answer(moment, replace(job, dates=None), lambda: past_plan(moment))
+    assert not answer.has_date
+    assert "has no date while it waits for Held" in answer.lines()[0]
 
 
 def test_what_is_booked_for_a_lower_tier_does_not_stop_a_higher_one(tmp_path: Path) -> None:
@@ -87,7 +129,7 @@ def test_a_queue_is_as_orders_had_made_it_by_then(tmp_path: Path) -> None:
     ]
     path = exact_run(tmp_path, "easy", [ExactJob(0, 8, 1000)], closed=f"orders: [{', '.join(orders)}]")
     with Run.open(path) as run:
-        states = [queue_table(run, at).queues[0].spec.state for at in (100.0, 200.0, 500.0, 650.0, 700.0)]
+        states = [table_then(run, at).queues[0].spec.state for at in (100.0, 200.0, 500.0, 650.0, 700.0)]
     assert states == ["Open", "Paused", "Closed", "Paused", "Open"]
     assert ask(path, 100, 8, 300).nodes
     assert not ask(path, 300, 8, 300).nodes
@@ -102,7 +144,7 @@ def test_what_would_be_earlier_is_tried(tmp_path: Path) -> None:
     answer = ask(path, 100, 8, 1200)
     assert answer.dates is not None
     assert answer.dates.likely == pytest.approx(4000, abs=1)
-    assert ("with a limit of 10m", "now") in answer.changes
+    assert EarlierStart("with a limit of 10m") in answer.changes
     assert ask(path, 100, 8, 600).nodes
 
 
@@ -124,11 +166,11 @@ def test_windows_and_reservations_are_in_the_plan(
 ) -> None:
     path = exact_run(tmp_path, "easy", [ExactJob(0, 8, 900), ExactJob(50, 4, 300)], closed=closed)
     with Run.open(path) as run:
-        plan = past_plan(run, 100.0)
+        plan = past_plan(RunMoment(run, 100.0))
         pod = pod_of_size(next(iter(plan.trial.profiles)), "4", None, 0, None)
         said = msgspec.structs.replace(pod.metadata, annotations={"fairway.dev/user": user} if user else {})
         asked = asked_of_pods(plan, "it", [msgspec.structs.replace(pod, metadata=said)], None, limit)
-        answer = start_answer(run, plan, asked)
+        answer = start_answer(plan, asked)
     if start == 100.0:
         assert answer.nodes
     else:
@@ -140,8 +182,8 @@ def test_a_window_and_a_reservation_are_listed_with_their_nodes_and_whom_they_ar
     closed = WINDOW % "kill" + "\n    " + RESERVATION.replace("1000s, duration", "3000s, duration")
     path = exact_run(tmp_path, "easy", [ExactJob(0, 8, 900), ExactJob(50, 4, 5000)], closed=closed)
     with Run.open(path) as run:
-        seen = {at: window_table(run, at).document() for at in (100.0, 1500.0, 2500.0)}
-        why = queue_why(run, 100.0, queue_jobs(run, 100.0)[-1].job)
+        seen = {at: window_table(RunMoment(run, at)).document() for at in (100.0, 1500.0, 2500.0)}
+        why = why_then(run, 100.0, queue_jobs(run, 100.0)[-1].job)
     assert [each["windows"][0]["phase"] for each in seen.values()] == ["Announced", "Active", "Done"]
     assert [len(each["windows"][0]["nodes"]) for each in seen.values()] == [1, 1, 1]
     assert why.job.reason == Reason.MAINTENANCE

@@ -60,3 +60,8 @@ app.kubernetes.io/component: scheduler
 {{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
 {{- end }}
 {{- end }}
+
+{{/* Is a ledger kept? A shadow writes nothing. */}}
+{{- define "fairway.ledger" -}}
+{{- if and .Values.batch.enabled .Values.batch.ledger.url (not .Values.shadow) }}yes{{ end }}
+{{- end }}

@@ -27,11 +27,11 @@ from fairway.batch.accounts.charges import (
     change_rate,
     charge_lines,
     close_interval,
-    close_unwatched,
     job_rate,
     open_interval,
     refund_last_run,
     total_charge,
+    unwatched_end,
 )
 from fairway.batch.accounts.fair_shares import FairShares
 from fairway.batch.accounts.job_accounts import JobAccounts
@@ -67,7 +67,6 @@ __all__ = [
     "change_rate",
     "charge_lines",
     "close_interval",
-    "close_unwatched",
     "job_rate",
     "note_told",
     "open_interval",
@@ -75,4 +74,5 @@ __all__ = [
     "refund_last_run",
     "stopped_accounts",
     "total_charge",
+    "unwatched_end",
 ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -27,8 +26,7 @@ PERIODS_KEPT: Final = 24
 """Of each kind: days, weeks, months, quarters, years."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordBook:
+class RecordBook(msgspec.Struct, frozen=True, gc=False):
     """What a job's record says for the books."""
 
     job: BilledJob
@@ -136,9 +134,11 @@ def _charged(user: UserBook, record: RecordBook, now: float, half_life: float) -
 
 def period_charges(kind: PeriodKind, interval: RunInterval, epoch: float) -> Iterator[tuple[str, int]]:
     """A closed interval's charge by the periods in which it was used; together they are the whole of it."""
+    first = period_at(kind, interval.start + epoch)
+    if interval.end + epoch <= first.end:  # as mostly
+        yield first.name, charge_between(interval, -math.inf, interval.end)
+        return
     parts = list(cut(kind, interval.start + epoch, interval.end + epoch))
-    if not parts:  # too short for the clock to tell its end from its start
-        parts = [period_at(kind, interval.start + epoch)]
     since = -math.inf
     for part in parts:
         until = interval.end if part is parts[-1] else part.end - epoch

@@ -10,8 +10,9 @@ Called by the desk: `finish` when a job ends, `settle` every 30 s and first of a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple, Protocol
+
+from msgspec.structs import replace
 
 from fairway.batch.accounts.account_book import AccountBook, RecordBook
 from fairway.batch.accounts.budgets import AccountBudget, BudgetEvent, budget_event, note_told

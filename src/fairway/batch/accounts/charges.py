@@ -11,8 +11,10 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from fairway.batch.job import BilledJob, RunInterval
 from fairway.batch.usage import billed_rate
@@ -27,11 +29,11 @@ __all__ = [
     "charge_between",
     "charge_lines",
     "close_interval",
-    "close_unwatched",
     "job_rate",
     "open_interval",
     "refund_last_run",
     "total_charge",
+    "unwatched_end",
 ]
 
 MILLI: Final = 1000
@@ -56,8 +58,7 @@ class RefundCause(enum.StrEnum):
     OUR_ERROR = "OurError"
 
 
-@dataclass(frozen=True, slots=True)
-class ChargeLine:
+class ChargeLine(msgspec.Struct, frozen=True, gc=False):
     """One line of the books; (uid, number) is there once."""
 
     job: BilledJob
@@ -105,7 +106,9 @@ def close_interval(intervals: Intervals, now: float, *, is_uncertain: bool = Fal
     return (*intervals[:-1], replace(last, end=max(last.start, now), is_uncertain=last.is_uncertain or is_uncertain))
 
 
-def change_rate(intervals: Intervals, now: float, rate: float, nodes: tuple[str, ...] | None = None) -> Intervals:
+def change_rate(
+    intervals: Intervals, now: float, rate: float, nodes: tuple[str, ...] | None = None, *, is_uncertain: bool = False
+) -> Intervals:
     """With another rate, or other nodes, from now on: what was until now stays as it was."""
     if not intervals or intervals[-1].end < math.inf:
         return intervals
@@ -115,19 +118,15 @@ def change_rate(intervals: Intervals, now: float, rate: float, nodes: tuple[str,
         return intervals
     if now <= last.start:
         return (*intervals[:-1], replace(last, rate=rate, nodes=nodes))
-    return open_interval(close_interval(intervals, now), now, rate, nodes)
+    return open_interval(close_interval(intervals, now, is_uncertain=is_uncertain), now, rate, nodes)
 
 
-def close_unwatched(
-    intervals: Intervals, last_renewal: float, now: float, told_finish: float | None = None
-) -> Intervals:
-    """With the open one closed, of a job that ended while nobody led.
+def unwatched_end(last_renewal: float, now: float, told_finish: float | None = None) -> float:
+    """When something ended that ended while nobody led: when it says so, if it still tells, else when it was last seen.
 
-    It ended when its owner says so, if that still tells, else when it was last known to run. Either is uncertain, and
-    what nobody saw is not charged.
+    Either is uncertain: an interval that is closed then says so. What nobody saw is not charged.
     """
-    end = last_renewal if told_finish is None else told_finish
-    return close_interval(intervals, min(end, now), is_uncertain=True)
+    return min(last_renewal if told_finish is None else told_finish, now)
 
 
 def refund_last_run(intervals: Intervals, cause: RefundCause) -> Intervals:

@@ -8,6 +8,7 @@ to itself, what those have. Who pays is fixed when it first starts (`bill`). Cal
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from fairway.batch.accounts.account_tree import AccountTree
 from fairway.batch.accounts.charges import job_rate
@@ -16,11 +17,15 @@ from fairway.batch.job import BatchJob, BilledJob
 from fairway.batch.reasons import JobStanding
 from fairway.batch.settings import BatchSettings
 from fairway.cluster import Cluster
+from fairway.cluster.known_classes import keeps_class
 from fairway.model import Pod
 from fairway.model.requests import pod_requests
 from fairway.model.tenant import is_aside
 
 __all__ = ["JobAccounts"]
+
+
+MOST_KNOWN: Final = 4096
 
 
 class JobAccounts:
@@ -30,6 +35,7 @@ class JobAccounts:
         self._settings = settings
         self._cluster = cluster
         self.tree = AccountTree(settings.accounts)
+        self._requested: dict[str, tuple[Pod, Mapping[str, int]]] = {}  # by uid of pods that have no node
 
     def change(self, settings: BatchSettings) -> bool:
         """Operators may say otherwise now; True: accounts are others than before."""
@@ -64,13 +70,16 @@ class JobAccounts:
     def bill(self, job: BatchJob) -> float:
         """It starts to run: who pays is noted, if that is not noted yet; returns what it costs a second."""
         payer = self.payer(job)
-        if job.ledger.billed is None and payer is not None:
+        if payer is None:
+            return 0.0
+        amounts = self._amounts(job)
+        if job.ledger.billed is None:
             total: dict[str, int] = {}
-            for amounts in self._amounts(job):
-                for name, amount in amounts.items():
+            for each in amounts:
+                for name, amount in each.items():
                     total[name] = total.get(name, 0) + amount
             job.ledger.billed = BilledJob(job.uid, job.key, *payer, job.queue, total)
-        return self.rate(job)
+        return job_rate(self.tree.spec(payer.account), amounts)
 
     def _amounts(self, job: BatchJob, nodes: Iterable[str] = ()) -> list[Mapping[str, int]]:
         """What has to be paid for: milli-CPU, bytes, counts."""
@@ -80,7 +89,21 @@ class JobAccounts:
             rows = [row for name in sorted(alone) if (row := self._cluster.nodes.row_of.get(name)) is not None]
             if rows:
                 return [self._whole(row) for row in rows]
-        return [pod_requests(pod) for pod in members]
+        return [self._requests(pod) for pod in members]
+
+    def _requests(self, pod: Pod) -> Mapping[str, int]:
+        """What it asks for. It is the same pod as before that asks, mostly."""
+        placed = self._cluster.pods.by_uid.get(pod.metadata.uid)
+        if placed is not None and keeps_class(placed.pod, pod):
+            return placed.pod_class.requests
+        known = self._requested.get(pod.metadata.uid)
+        if known is not None and known[0] is pod:
+            return known[1]
+        if len(self._requested) >= MOST_KNOWN:
+            self._requested.clear()
+        requests = pod_requests(pod)
+        self._requested[pod.metadata.uid] = pod, requests
+        return requests
 
     def _whole(self, row: int) -> Mapping[str, int]:
         """What a node has, but for what pods of DaemonSets there request."""
@@ -94,4 +117,4 @@ class JobAccounts:
 
 
 def _placed(job: BatchJob) -> list[Pod]:
-    return [pod for pod in job.members.values() if pod.spec.node_name] or list(job.members.values())
+    return [pod for pod in job.members.values() if pod.spec.node_name] or job.pods

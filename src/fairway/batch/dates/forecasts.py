@@ -5,7 +5,7 @@ given to each job whose former ones are no longer true by more than a minute and
 through the world. A forecast is made at the end of a pass or by itself (`run`): a minute after the last one if somebody
 waits who was told nothing yet, or a date has passed that somebody was told; else ten minutes after it if anything has
 happened. It looks at the first `max_jobs`, and changes nothing but what jobs are told. A world that keeps no dates is
-asked for none, and pays for none.
+asked for none, and pays for none. A forecast can be made in steps; what happens in between is for the next one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,17 @@ from fairway.batch.job import BatchJob
 from fairway.batch.limits import granted_limit
 from fairway.batch.machine import occupant_key
 from fairway.batch.settings import BatchSettings
-from fairway.plan import Amounts, Effort, Present, StartEstimate, forecast, has_moved, seconds_left
+from fairway.plan import (
+    Amounts,
+    Effort,
+    Present,
+    StartEstimate,
+    Steps,
+    finish,
+    forecast_steps,
+    has_moved,
+    seconds_left,
+)
 
 __all__ = ["ANEW", "SOONEST", "Forecasts"]
 
@@ -68,9 +78,17 @@ class Forecasts:
         self._is_stale |= order != self._order_then or num_changes != self._num_node_changes
         self._order_then, self._num_node_changes = order, num_changes
         self._is_missed = any(job.ledger.dates is None for job in jobs)
+
+    @property
+    def is_due(self) -> bool:
+        """Is it time for a forecast?"""
         time = self.next_time()
-        if time is not None and time <= self._desk.world.now():
-            self.run()
+        return time is not None and time <= self._desk.world.now()
+
+    @property
+    def waiting(self) -> Sequence[BatchJob]:
+        """Those whom the last pass left waiting for nothing but room and their turn, in their order."""
+        return self._jobs
 
     def next_time(self) -> float | None:
         """When a forecast is wanted if no pass comes before; None: never."""
@@ -86,6 +104,10 @@ class Forecasts:
 
     def run(self) -> None:
         """Make a forecast, and tell whose dates have moved."""
+        finish(self.steps())
+
+    def steps(self) -> Steps[None]:
+        """The same in steps."""
         begun = process_time()
         desk = self._desk
         now = desk.world.now()
@@ -94,17 +116,20 @@ class Forecasts:
         if not waiting:
             return
         desk.machine.refresh(now)
-        estimates = self._estimates(waiting, now)
+        estimates = yield from self._estimates(waiting, now)
         self._next_date = min((each.likely for each in estimates.values() if each.likely > now), default=math.inf)
         num_told = 0
         for job in waiting:
+            if not job.is_waiting:
+                continue
             before, estimate = job.ledger.dates, estimates[job.key]
             if before is None or has_moved(before.last, estimate):
                 self._tell(job, estimate)
                 num_told += 1
+                yield
         desk.world.foretold(PassReport(len(waiting), 0, num_told, process_time() - begun))
 
-    def _estimates(self, waiting: Sequence[BatchJob], now: float) -> dict[str, StartEstimate]:
+    def _estimates(self, waiting: Sequence[BatchJob], now: float) -> Steps[dict[str, StartEstimate]]:
         settings, history = self._desk.settings, self.book.history
         runs = {
             job.key: history.predict(job.wishes.user, job.queue, job.plan.duration, job.wishes.expected)
@@ -112,17 +137,19 @@ class Forecasts:
             if job.plan is not None
         }
         plans = [job.plan for job in waiting if job.plan is not None]
-        present = Present(self._desk.machine.calendar, plans, settings.rules, runs, dict(self._ends(now)))
+        present = Present(self._desk.machine.calendar, plans, settings.rules, runs, dict(self.ends(now)))
         overtaken = self._overtaken_queues()
         promised = {job.key: True for job in waiting if settings.queues[job.queue].is_interactive}
         promised |= {job.key: False for job in waiting if job.queue in overtaken}
-        return forecast(
-            present,
-            self.book.estimates,
-            promised=promised,
-            amounts=self._amounts(),
-            max_jobs=settings.max_jobs,
-            effort=EFFORT,
+        return (
+            yield from forecast_steps(
+                present,
+                self.book.estimates,
+                promised=promised,
+                amounts=self._amounts(),
+                max_jobs=settings.max_jobs,
+                effort=EFFORT,
+            )
         )
 
     def _overtaken_queues(self) -> frozenset[str]:
@@ -133,7 +160,7 @@ class Forecasts:
             self._overtaken = (*key, found)
         return self._overtaken[2]
 
-    def _ends(self, now: float) -> Iterator[tuple[str, float]]:
+    def ends(self, now: float) -> Iterator[tuple[str, float]]:
         """When those who are on nodes will end, as jobs like them did; by their keys in the calendar."""
         desk, history = self._desk, self.book.history
         for job in desk.book:

@@ -5,7 +5,8 @@
 
 from fairway.batch.duties.accounting import Accounting
 from fairway.batch.duties.duty import Duty, DutyDesk
+from fairway.batch.duties.opening_queues import OpeningQueues
 from fairway.batch.duties.ordering import Ordering
 from fairway.batch.duties.roster import duties_of
 
-__all__ = ["Accounting", "Duty", "DutyDesk", "Ordering", "duties_of"]
+__all__ = ["Accounting", "Duty", "DutyDesk", "OpeningQueues", "Ordering", "duties_of"]

@@ -28,6 +28,7 @@ from fairway.batch.accounts import (
     change_rate,
     record_book,
 )
+from fairway.batch.accounts.unwatched import time_of
 from fairway.batch.actions import Action, Tell
 from fairway.batch.duties.budgeting import Budgeting
 from fairway.batch.duties.duty import DutyDesk
@@ -39,6 +40,9 @@ from fairway.model import Node
 __all__ = ["Accounting"]
 
 SETTLED_EVERY: Final = 30.0
+SETTLED_SOONER: Final = 3.0
+"""Where many have ended: what waits for that is not to pile up."""
+MANY: Final = 200
 UNASKED_EVERY: Final = 3600.0
 """Where there are no accounts, only fair share reads the books, and that counts what is not settled yet as well."""
 CHECKED_EVERY: Final = 86_400.0
@@ -46,6 +50,8 @@ CHECKED_EVERY: Final = 86_400.0
 
 class Accounting:
     """The accounts of everybody who has jobs here."""
+
+    hears_members, keeps_times = True, True
 
     def __init__(self, desk: DutyDesk) -> None:
         settings = desk.settings
@@ -57,11 +63,13 @@ class Accounting:
         self._factors: Mapping[Payer, float] = {}
         self.books: dict[str, AccountBook] = {}  # as they were last written
         self._unsettled: dict[str, None] = {}  # accounts in which something has ended
+        self._num_written = 0  # ends that were written down since then
         self._settled_at = self._checked_at = -math.inf
         self._num_billed: dict[str, int] = {}  # by uid of jobs that run: members that are paid for
         self._alone: dict[str, BatchJob] = {}  # by uid: jobs that run on nodes of their own
         self._budgets = Budgeting(desk, self)
-        desk.book.bill = self.accounts.bill
+        self._just_billed: dict[str, int] = {}  # by uid: jobs that start to run, and so many members were paid for
+        desk.book.bill = self._bill
         desk.world.when_ended(self.written)
         self._read_books()
 
@@ -80,8 +88,7 @@ class Accounting:
     @property
     def _is_weighed(self) -> bool:
         """Does anybody's place depend on what was used? Queues come and go."""
-        queues = self._desk.settings.queues.values()
-        return any(queue.weights.fair_share and not queue.is_interactive for queue in queues)
+        return self._desk.settings.weighs_shares
 
     # -- what the desk asks ------------------------------------------------------------------------------------------
 
@@ -146,8 +153,16 @@ class Accounting:
             self.stopped(job)
         elif job.ledger.intervals:
             counted = self._num_billed.get(job.uid)
-            if counted != (_num_placed(job) if job.ledger.intervals[-1].end == math.inf else None):
-                self._rate_anew(job, now)
+            if counted is None and self._just_billed and self._just_billed.pop(job.uid, -1) == _num_placed(job):
+                self._note_billed(job)
+                self._count(job)
+            elif counted != (_num_placed(job) if job.ledger.intervals[-1].end == math.inf else None):
+                self._rate_anew(job, time_of(event, self._desk.book.unwatched, now))
+
+    def _bill(self, job: BatchJob) -> float:
+        """It starts to run."""
+        self._just_billed[job.uid] = _num_placed(job)
+        return self.accounts.bill(job)
 
     def _rate_anew(self, job: BatchJob, now: float) -> None:
         """Other members, nodes or weights: another rate from now on."""
@@ -156,14 +171,19 @@ class Accounting:
             self._num_billed.pop(job.uid, None)
             self._alone.pop(job.uid, None)
         else:
-            self._num_billed[job.uid] = _num_placed(job)
-            if job.wishes.is_exclusive:
-                self._alone[job.uid] = job
+            self._note_billed(job)
             nodes = tuple(sorted({pod.spec.node_name for pod in job.members.values() if pod.spec.node_name}))
-            job.ledger.intervals = change_rate(before, now, self.accounts.rate(job), nodes)
+            is_uncertain = self._desk.book.unwatched is not None
+            job.ledger.intervals = change_rate(before, now, self.accounts.rate(job), nodes, is_uncertain=is_uncertain)
         if job.ledger.intervals != before:
             self._desk.world.write_record(job)
         self._count(job)
+
+    def _note_billed(self, job: BatchJob) -> None:
+        """All members that are there are paid for."""
+        self._num_billed[job.uid] = _num_placed(job)
+        if job.wishes.is_exclusive:
+            self._alone[job.uid] = job
 
     def stopped(self, job: BatchJob) -> None:
         """It is over, or waits again."""
@@ -179,6 +199,7 @@ class Accounting:
     def written(self, account: str) -> None:
         """The end of one of the account's jobs is written down: it can be settled."""
         self._unsettled[account] = None
+        self._num_written += 1
 
     def _count(self, job: BatchJob) -> None:
         """What it used is in what is not settled."""
@@ -211,10 +232,13 @@ class Accounting:
 
     @property
     def _patience(self) -> float:
-        return SETTLED_EVERY if self.accounts.tree.specs else UNASKED_EVERY
+        if self.accounts.tree.specs:
+            return SETTLED_SOONER if self._num_written >= MANY else SETTLED_EVERY
+        return UNASKED_EVERY
 
     def close(self, now: float) -> None:
         """Write down what ended, as far as that goes now."""
+        self._num_written = 0
         for account in list(self._unsettled):
             self.settle(account, now)
 

@@ -48,6 +48,9 @@ class DutyDesk(Protocol):
 class Duty(Protocol):
     """One thing that is looked after."""
 
+    hears_members: bool  # has it to hear of what happens to pods of queues?
+    keeps_times: bool  # may its `next_time` be anything but infinite?
+
     def observe(self, event: Event, job: BatchJob | None) -> None:
         """Something happened, and the book knows; `job` is the one of a queue whose pod it is about, if any.
 

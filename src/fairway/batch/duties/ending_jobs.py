@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from fairway.batch.accounts.charges import RefundCause, refund_last_run
 from fairway.batch.actions import Action, CreatePod
@@ -61,6 +61,8 @@ def order_end(desk: DutyDesk, job: BatchJob, decision: FailureDecision) -> None:
 
 class EndingJobs:
     """Carries out what was decided."""
+
+    hears_members, keeps_times = False, False
 
     def __init__(self, desk: DutyDesk, lost: LostNodes) -> None:
         self._desk = desk
@@ -124,10 +126,10 @@ class EndingJobs:
         return actions
 
     def _makers(self, job: BatchJob) -> Mapping[str, JobController]:
-        """The Jobs that its pods belong to."""
+        """The Jobs that its pods belong to, but for those that make none now."""
         owners = {owner.uid for pod in job.members.values() if (owner := pod.metadata.controller) is not None}
-        makers = self._desk.book.makers
-        return {uid: makers[uid] for uid in sorted({*owners, job.ledger.owner}) if uid in makers}
+        found = {uid: self._desk.book.makers.get(uid) for uid in sorted({*owners, job.ledger.owner})}
+        return {uid: maker for uid, maker in found.items() if maker is not None and not maker.spec.suspend}
 
 
 def _to_make(job: BatchJob, ending: FailureDecision) -> list[Pod]:

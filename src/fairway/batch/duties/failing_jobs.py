@@ -28,6 +28,8 @@ __all__ = ["FailingJobs"]
 class FailingJobs:
     """Looks after jobs to which something has happened."""
 
+    hears_members, keeps_times = True, True
+
     def __init__(self, desk: DutyDesk, lost: LostNodes) -> None:
         self._desk = desk
         self._lost = lost
@@ -36,21 +38,28 @@ class FailingJobs:
         self._next = math.inf
         for job in desk.book:  # written down by whoever was here before: something may have happened to any of them
             self._watched[job.key], self._next = job, -math.inf
-            decided = {pod.metadata.name for pod in job.ledger.pods}
-            seen = [pod for name, pod in job.failed.items() if name not in decided and job.ledger.ending is None]
-            incidents = [incident_of(pod, False, desk.world.now()) for pod in seen]
-            self._incidents[job.key] = [each for each in incidents if each is not None]
+            self._incidents[job.key] = self._remembered(job)
+
+    def _remembered(self, job: BatchJob) -> list[Incident]:
+        """What happened to a job, as it was written down; and what nobody had the time to look at."""
+        incidents = [*job.ledger.incidents]
+        decided = {pod.metadata.name for pod in job.ledger.pods}
+        known = {each.pod for each in incidents}
+        for name, pod in job.failed.items():
+            if name not in decided and pod.metadata.uid not in known and job.ledger.ending is None:
+                incident = incident_of(pod, False, self._desk.world.now())
+                incidents += [] if incident is None else [incident]
+        return incidents
 
     # -- what happens ------------------------------------------------------------------------------------------------
 
     def observe(self, event: Event, job: BatchJob | None) -> None:
         """Whoever something happened to is looked at in the next pass."""
         item, gone = event.object, event.verb is Verb.DELETED
-        now = self._desk.world.now()
         if isinstance(item, Pod):
             if job is not None:
-                self._observe_member(job, item, gone, now)
-        elif isinstance(item, Node) and self._lost.observe(item, gone, now):
+                self._observe_member(job, item, gone, self._desk.world.now())
+        elif isinstance(item, Node) and self._lost.observe(item, gone, self._desk.world.now()):
             name = item.metadata.name
             for each in self._desk.book:
                 if any(pod.spec.node_name == name for pod in each.members.values()):
@@ -69,9 +78,17 @@ class FailingJobs:
             for each in (incident, done):
                 if each is not None and not any(other.pod == uid != "" for other in self._incidents.get(job.key, ())):
                     self._incidents.setdefault(job.key, []).append(each)
+            self._write_down(job)
             self._watch(job)
         elif pod.spec.node_name in self._lost.by_name or (job.started is None and pod.spec.node_name):
             self._watch(job)
+
+    def _write_down(self, job: BatchJob) -> None:
+        """Rules that apply after a time count from what happened, whoever looks; nodes say themselves since when."""
+        rules, incidents = self._rules(job), tuple(self._incidents.get(job.key, ()))
+        if rules is not None and incidents != job.ledger.incidents and any(rule.after for rule in rules.rules):
+            job.ledger.incidents = incidents
+            self._desk.world.write_record(job)
 
     def _watch(self, job: BatchJob) -> None:
         self._watched[job.key] = job
@@ -86,6 +103,8 @@ class FailingJobs:
 
     def next_time(self, now: float) -> float:
         """When a patience ends."""
+        if not self._watched:
+            return math.inf
         if self._next == -math.inf:
             self._next = min(
                 (time for job in self._watched.values() for time in self._instants(job, now)), default=math.inf
@@ -105,6 +124,7 @@ class FailingJobs:
                 continue
             decision = failure_decision(job, self._sight(job), rules, now)
             if decision is not None:
+                job.ledger.incidents = ()
                 order_end(self._desk, job, decision)
                 self._incidents.pop(job.key, None)
             elif next(self._instants(job, now), None) is None:
@@ -140,6 +160,11 @@ class FailingJobs:
         """When something may have to be done, if nothing happens until then."""
         rules = self._rules(job)
         if rules is None:
+            return
+        if job.started is None and not self._lost.by_name and job.key not in self._incidents:  # as of all who begin
+            time = self._since(job) + START_WITHIN
+            if time > now and any(pod.spec.node_name for pod in job.members.values()):
+                yield time
             return
         sight = self._sight(job)
         times = [each.since + float(rule.after) for rule in rules.rules for each in sight.incidents]

@@ -2,16 +2,18 @@
 
 In: `JobOrders`, the spec of a job's record, whenever it is another (`heed`); objects whose `time-limit` is another than
 when the job was let go. Out: the job is held, nicer, in another queue, over, waits again, or has another limit; what
-can not be is told, with the reason. Orders say how a job shall be, so hearing one twice changes nothing; limits are
-answered once for each that is asked for (`answered_limit` of the ledger). A job that runs is moved when it waits again.
+can not be is told, with the reason, by an event and in the job's record (`answer` of the ledger). Orders say how a job
+shall be, so hearing one twice changes nothing; limits are answered once for each that is asked for (`answered_limit`),
+and again if it was taken back meanwhile. A job that runs is moved when it waits again.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from fairway.batch.actions import Action, Tell
 from fairway.batch.duties.accounting import Accounting
@@ -19,9 +21,11 @@ from fairway.batch.duties.duty import DutyDesk
 from fairway.batch.duties.ending_jobs import order_end
 from fairway.batch.duties.extending import Closed, Extending
 from fairway.batch.duties.time_limits import TimeLimits
-from fairway.batch.extension import ExtensionAnswer
+from fairway.batch.extension import ExtensionAnswer, Hindrance
 from fairway.batch.failures import requeue_decision
 from fairway.batch.job import BatchJob, FailureDecision, JobOrders
+from fairway.batch.limits import granted_limit
+from fairway.batch.order_answer import OrderAnswer
 from fairway.batch.quotas.quotas import Quotas
 from fairway.batch.reasons import JobOutcome
 from fairway.batch.wishes import TIME_LIMIT
@@ -36,6 +40,8 @@ OPERATOR: Final = "an operator"
 class Ordering:
     """Takes orders up."""
 
+    hears_members, keeps_times = True, False
+
     def __init__(
         self, desk: DutyDesk, accounting: Accounting, quotas: Quotas, closed: Callable[[BatchJob], Closed]
     ) -> None:
@@ -49,6 +55,8 @@ class Ordering:
     def heed(self, job: BatchJob, orders: JobOrders) -> None:
         """This is what operators want of the job from now on; done in the next pass."""
         job.orders = orders
+        if orders.time_limit != job.ledger.answered_limit:
+            job.ledger.answered_limit = None  # what was answered is asked no more
         self._unheeded[job.key] = job
         self._desk.world.write_record(job)
         self._desk.is_due = True
@@ -90,7 +98,7 @@ class Ordering:
 
     def _reread(self, job: BatchJob) -> None:
         """Its objects may ask for another limit than they did."""
-        if not job.members or job.has_ended:
+        if not job.pods or job.has_ended:
             return
         wishes = self._desk.book.wishes_now(job)
         if wishes.said_limit != job.wishes.said_limit:
@@ -114,10 +122,11 @@ class Ordering:
         actions: list[Action] = []
         for key, job in list(self._wished.items()):
             if not job.has_ended and not job.is_ending and job.wishes.limit is not None:
+                before = self._granted(job)
                 answer = self.extending.change(job, job.wishes.limit, by_owner=True)
                 if answer is None:
                     continue  # it begins: in a moment
-                actions += self._answered(job, answer, now)
+                actions += self._answered(job, answer, job.wishes.limit, before, by_owner=True)
             del self._wished[key]
         for key, job in list(self._unheeded.items()):
             is_left = [each for step in (self._stand_by, self._move, self._limit, self._end) for each in step(job, now)]
@@ -159,21 +168,31 @@ class Ordering:
         asked = job.orders.time_limit
         if job.has_ended or job.is_ending or asked is None or asked == job.ledger.answered_limit:
             return
-        before, job.ledger.answered_limit = job.ledger.answered_limit, asked  # one write has both
+        former, job.ledger.answered_limit = job.ledger.answered_limit, asked  # one write has it and what is granted
+        before = self._granted(job)
         answer = self.extending.change(job, asked)
         if answer is None:
-            job.ledger.answered_limit = before
+            job.ledger.answered_limit = former
             yield None
             return
-        if not answer.is_granted:
-            self._desk.world.write_record(job)
-        yield from self._answered(job, answer, now)
+        yield from self._answered(job, answer, asked, before)
 
-    def _answered(self, job: BatchJob, answer: ExtensionAnswer, now: float) -> list[Action]:
+    def _granted(self, job: BatchJob) -> float:
+        return granted_limit(job, self._desk.settings.spec_of(job.queue).limits)
+
+    def _answered(
+        self, job: BatchJob, answer: ExtensionAnswer, asked: float, before: float, *, by_owner: bool = False
+    ) -> list[Action]:
+        """Write the answer down and tell it; that a limit is what it was before is no news."""
+        now, is_news = self._desk.world.now(), answer.limit != before or not answer.is_granted
+        if is_news:
+            job.ledger.answer = _written(answer, asked, before, now, by_owner=by_owner)
+        self._desk.world.write_record(job)
         if not answer.is_granted:
             return [Tell(job.key, "LimitRefused", answer.words, is_warning=True)]
         self.limits.reconsider(job)
-        return [Tell(job.key, "LimitChanged", answer.words), *self.limits.warnings(job, now)]
+        told = [Tell(job.key, "LimitChanged", answer.words)] if is_news else []
+        return [*told, *self.limits.warnings(job, now)]
 
     def _end(self, job: BatchJob, now: float) -> Iterator[Action | None]:
         """Over for good, or to wait again."""
@@ -188,7 +207,30 @@ class Ordering:
         if begun is None or begun > job.orders.requeue_before:
             return
         decision = requeue_decision(job, "requeued by an operator")
-        if decision.do != "Requeue":
-            yield Tell(job.key, "RequeueRefused", f"it goes on: {decision.why}", is_warning=True)
+        is_granted = decision.do == "Requeue"
+        words = "" if is_granted else f"it goes on: {decision.why}"
+        job.ledger.answer = OrderAnswer("requeueBefore", job.orders.requeue_before, is_granted, now, words)
+        if is_granted:
+            order_end(self._desk, job, decision)
             return
-        order_end(self._desk, job, decision)
+        self._desk.world.write_record(job)
+        yield Tell(job.key, "RequeueRefused", words, is_warning=True)
+
+
+def _written(answer: ExtensionAnswer, asked: float, before: float, now: float, *, by_owner: bool) -> OrderAnswer:
+    """The answer as the job's record has it."""
+    stopped = answer.stopped_by or Hindrance("not allowed")
+    return OrderAnswer(
+        about="timeLimit",
+        asked=asked,
+        is_granted=answer.is_granted,
+        time=now,
+        words=answer.words,
+        by_owner=by_owner,
+        limit=before,
+        longest=math.inf if answer.is_granted else answer.longest,
+        stopped_by="" if answer.stopped_by is None else stopped.kind,
+        stopper=stopped.name,
+        stopped_at=stopped.at,
+        delayed=answer.delayed,
+    )

@@ -19,6 +19,7 @@ __all__ = ["PassDemand", "PassTimes"]
 class PassDemand:
     """Is a pass wanted, and why?"""
 
+    num_heard = 0  # things that happened and may concern jobs
     has_happened = False  # something that a pass has to look at
     is_time = False  # the time has come that the desk asked for
 
@@ -39,8 +40,8 @@ class PassTimes:
     def __init__(self, desk: DutyDesk, duties: Sequence[Duty], clerks: Collection[Duty]) -> None:
         """`clerks`: those of the duties that change nothing by their time alone but what is written and told."""
         self._desk = desk
-        self._duties = duties
-        self._planning = [duty for duty in duties if duty not in clerks]
+        self._duties = [duty for duty in duties if duty.keeps_times]
+        self._planning = [duty for duty in self._duties if duty not in clerks]
         self._next: float | None = None  # when somebody's time comes; None: never
         self.num_waiting = 0  # in the last pass, for whatever
 
@@ -59,12 +60,15 @@ class PassTimes:
             or any(duty.next_time(now) <= now for duty in self._planning)
         )
 
-    def note(self, waiting: Sequence[BatchJob], now: float, *, has_vain: bool) -> None:
-        """A pass is over: a promise comes due, a beginning, somebody who overstays; or the next look at all."""
+    def note(self, num_waiting: int, waiting: Sequence[BatchJob], now: float, *, has_vain: bool) -> None:
+        """A pass is over: a promise comes due, a beginning, somebody who overstays; or the next look at all.
+
+        `waiting`: those of so many who have times of their own, or may have.
+        """
         desk = self._desk
         times = [promise.slot.start for promise in desk.machine.calendar.promises.values()]
         times += [time for job in waiting for time in job.own_times]
-        if waiting and (desk.order.changes_with_time or has_vain):
+        if num_waiting and (desk.order.changes_with_time or has_vain):
             times.append(now + desk.settings.interval)
         later = [time for time in times if time > now and math.isfinite(time)]
-        self._next, self.num_waiting = min(later) if later else None, len(waiting)
+        self._next, self.num_waiting = min(later) if later else None, num_waiting

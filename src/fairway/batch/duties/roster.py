@@ -11,12 +11,18 @@ from fairway.batch.duties.duty import Duty, DutyDesk
 from fairway.batch.duties.ending_jobs import EndingJobs
 from fairway.batch.duties.failing_jobs import FailingJobs
 from fairway.batch.duties.lost_nodes import LostNodes
+from fairway.batch.duties.missing_jobs import MissingJobs
+from fairway.batch.duties.opening_queues import OpeningQueues
 from fairway.batch.duties.ordering import Ordering
+from fairway.batch.duties.suspended_jobs import SuspendedJobs
 
 __all__ = ["duties_of"]
 
 
-def duties_of(desk: DutyDesk, accounting: Accounting, ordering: Ordering, *others: Duty) -> tuple[Duty, ...]:
-    """All of them: who has to leave first, so that others see the room that is left; what was decided, last."""
+def duties_of(
+    desk: DutyDesk, opening: OpeningQueues, accounting: Accounting, ordering: Ordering, *others: Duty
+) -> tuple[Duty, ...]:
+    """All of them: queues as they are now; who has to leave, so that others see the room; what was decided, last."""
     lost = LostNodes(desk.epoch)
-    return (ordering, ordering.limits, FailingJobs(desk, lost), accounting, *others, EndingJobs(desk, lost))
+    first = (opening, ordering, ordering.limits, SuspendedJobs(desk), FailingJobs(desk, lost), accounting)
+    return (*first, *others, MissingJobs(desk), EndingJobs(desk, lost))

@@ -32,6 +32,8 @@ PATIENCE: Final = 60.0
 class TimeLimits:
     """Warns jobs of the end of their time, and ends them."""
 
+    hears_members, keeps_times = True, True
+
     def __init__(self, desk: DutyDesk) -> None:
         self._desk = desk
         self._warnings: list[tuple[float, str]] = []  # a heap: when whom, those that are over among them

@@ -112,22 +112,24 @@ class Feasibility:
         suits = self._suitable(members, domain)
         if not suits.any():
             return _refused("no node suits it", resource="nodes", needs=1, most=0)
+        most_members = int(self._levels(members, domain).sum())
         for column, name in enumerate(self._cluster.nodes.resources.values[: len(members.need) - 1]):
             if members.need[column] <= 0:
                 continue
             needs, most = int(members.need[column]), int(self._capacity[suits, column].max())
             if needs > most:
                 least, mine = amount_text(name, most), amount_text(name, needs)
-                words = f"needs {mine} of {name} on one node; the most that {_of(suits)} has is {least}"
+                words = f"needs {mine} of {name} on one node; the most that {_any_of(suits)} has is {least}"
+                words += f": ask for at most {least}"
                 return _refused(words, resource=name, needs=needs, most=most)
             fits = int(self._levels(members, domain, column).sum())
             if fits < members.count:
                 words = f"needs room for {members.count} members with {amount_text(name, needs)} of {name} each; "
-                words += f"{_of(suits)} have room for {fits}"
+                words += f"{_of(suits)} have room for {fits}{_advice(most_members)}"
                 return _refused(words, resource=name, needs=needs * members.count, most=needs * fits)
-        fits = int(self._levels(members, domain).sum())
-        words = f"needs room for {members.count} members; {_of(suits)} have room for {fits}"
-        return _refused(words, resource="nodes", needs=members.count, most=fits)
+        words = f"needs room for {members.count} members; {_of(suits)} have room for {most_members}"
+        words += _advice(most_members)
+        return _refused(words, resource="nodes", needs=members.count, most=most_members)
 
     def _suitable(self, members: MemberClass, domain: Mask | None) -> Mask:
         suits = np.array([node is not None for node in self._cluster.nodes.objects[: len(self._capacity)]], np.bool_)
@@ -142,6 +144,17 @@ class Feasibility:
 
 def _of(suits: Mask) -> str:
     return f"{nodes_text(int(np.count_nonzero(suits)))} that it may be on"
+
+
+def _any_of(suits: Mask) -> str:
+    return _of(suits) if np.count_nonzero(suits) == 1 else f"any of {_of(suits)}"
+
+
+def _advice(num_members: int) -> str:
+    """The most of such members that would fit, all that they ask for considered."""
+    if not num_members:
+        return ": ask for smaller members"
+    return f": ask for at most {num_members} member{'' if num_members == 1 else 's'}"
 
 
 def _refused(words: str, **detail: object) -> JobStanding:

@@ -12,18 +12,19 @@ from collections.abc import Sequence
 
 from fairway.batch.job import BatchJob
 from fairway.batch.reasons import JobStanding, JobState, Refused
-from fairway.plan import Calendar, dates
+from fairway.plan import Calendar, Steps, dates_steps
 from fairway.words import length_text
 
 __all__ = ["too_late"]
 
 
-def too_late(calendar: Calendar, jobs: Sequence[BatchJob], now: float) -> dict[str, JobStanding]:
-    """By key: who of the waiting jobs would start too late."""
+def too_late(calendar: Calendar, jobs: Sequence[BatchJob], now: float) -> Steps[dict[str, JobStanding]]:
+    """By key: who of the waiting jobs would start too late; found in steps."""
     last = max((index for index, job in enumerate(jobs) if job.wishes.start_by < math.inf), default=-1)
     if last < 0:
         return {}
-    slots = dates(calendar, [job.plan for job in jobs[: last + 1] if job.plan is not None])
+    plans = [job.plan for job in jobs[: last + 1] if job.plan is not None]
+    slots = yield from dates_steps(calendar, plans)
     late = {}
     for job in jobs[: last + 1]:
         start_by, slot = job.wishes.start_by, slots.get(job.key)

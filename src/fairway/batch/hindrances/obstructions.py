@@ -10,14 +10,14 @@ answer is the one before. Called by the desk; where nothing is closed it costs n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from fairway.batch.job import BatchJob
 from fairway.batch.machine import Machine
 from fairway.batch.reasons import JobStanding, JobState, Reason
 from fairway.batch.upkeep.upkeep import ClosingCause, Upkeep
-from fairway.plan import Calendar, Obstacles, QueueRule, Replan, WaitingJob, run_pass
+from fairway.plan import Calendar, Obstacles, QueueRule, Replan, Steps, WaitingJob, pass_steps
 from fairway.words import nodes_text, time_text
 
 __all__ = ["Obstructions"]
@@ -49,8 +49,8 @@ class Obstructions:
 
     def standings(
         self, left: Sequence[BatchJob], now: float, rules: Mapping[str, QueueRule], replan: Replan
-    ) -> dict[str, JobStanding]:
-        """By key, of those that are stopped."""
+    ) -> Steps[dict[str, JobStanding]]:
+        """By key, of those that are stopped; worked out in steps."""
         if not left or not self._upkeep.causes(math.inf):
             return {}
         plans = [job.plan for job in left if job.plan is not None]
@@ -64,15 +64,17 @@ class Obstructions:
             return {plan.key: self._known[plan.key] for plan in plans if plan.key in self._known}
         causes = {str(number): cause for number, cause in enumerate(found_causes)}
 
-        def starts_now(calendar: Calendar) -> set[str]:
-            return {each.job.key for each in run_pass(calendar, plans, now, rules, replan=replan).started}
+        def starts(calendar: Calendar) -> Steps[Collection[str]]:
+            outcome = yield from pass_steps(calendar, plans, now, rules, replan=replan)
+            return {each.job.key for each in outcome.started}
 
         keys = {number: cause.keys for number, cause in causes.items()}
-        obstacles = Obstacles(self._machine.calendar, self._machine.deserted(), keys, starts_now)
+        obstacles = yield from Obstacles.steps(self._machine.calendar, self._machine.deserted(), keys, starts)
         found = {}
         for plan in plans:
             if (number := obstacles.cause(plan)) is not None:
                 found[plan.key] = _standing(causes[number], plan, now)
+            yield
         self._known = found
         return found
 

@@ -26,6 +26,7 @@ from fairway.batch.quotas.borrowing import BorrowedJob, QueueUse, is_within, tak
 from fairway.batch.quotas.quotas import Quotas, use_key
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState, Reason
 from fairway.cluster import Event
+from fairway.plan import Steps
 
 __all__ = ["RoomClaims"]
 
@@ -34,6 +35,8 @@ DEFAULT_GRACE: Final = 30.0  # of pods that say nothing, as in Kubernetes
 
 class RoomClaims:
     """Makes room."""
+
+    hears_members, keeps_times = False, True
 
     def __init__(self, desk: DutyDesk, quotas: Quotas) -> None:
         self._desk = desk
@@ -55,15 +58,17 @@ class RoomClaims:
 
     # -- promises ----------------------------------------------------------------------------------------------------
 
-    def give_way(self, jobs: Sequence[BatchJob]) -> None:
+    def give_way(self, jobs: Sequence[BatchJob]) -> Steps[None]:
         """Promises bind whoever came later, but not those of a higher tier: for these, lower ones are made anew."""
-        promises, queues = self._desk.machine.calendar.promises, self._desk.settings.queues
-        if len({queue.tier or 0 for queue in queues.values()}) < 2:
+        promises = self._desk.machine.calendar.promises
+        if not self._desk.settings.has_tiers:
             return
         unpromised = [self._tier(job) for job in jobs if job.key not in promises]
         if promises and unpromised:
             for key in self._lower_promises(max(unpromised)):
+                self._desk.machine.calendar.lacks_promises = True  # until the pass has gone through all
                 self._desk.machine.calendar.remove(key)
+                yield
 
     def _lower_promises(self, tier: int) -> list[str]:
         book = self._desk.book.jobs
@@ -81,9 +86,8 @@ class RoomClaims:
         """
         self._next = math.inf
         settings = self._desk.settings
-        has_quotas = any(queue.quota for queue in settings.queues.values())
-        lowest = min((queue.tier or 0 for queue in (*settings.queues.values(), *settings.departed.values())), default=0)
-        if not waiting or (not has_quotas and self._tier(waiting[0]) <= lowest):
+        has_quotas = settings.has_quotas
+        if not waiting or (not has_quotas and self._tier(waiting[0]) <= settings.lowest_tier):
             return {}  # as mostly: nobody is below the first one
         self._see(now)
         standings = {}

@@ -3,7 +3,7 @@
 In: jobs that run (`RunningJob`: tier, run time, the rules of their queue), the tier of the job that waits, and a
 function that says whether it fits without some of them. Out: the keys of those that end, the same for the same state;
 none, if nothing helps. Lower tiers go first, in a tier whoever loses least run time; whoever turns out not to be needed
-is left, those first that would lose most. Called by `claims`.
+is left, those first that would lose most. Called by `claims`; who is protected, by `upkeep.attempts`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fairway.batch.job import BatchJob
 from fairway.batch.quotas.borrowing import needed
 from fairway.model.batch import PreemptionRules
 
-__all__ = ["RunningJob", "can_wait_again", "may_be_ended", "victims"]
+__all__ = ["RunningJob", "can_wait_again", "is_protected", "may_be_ended", "victims"]
 
 FitsWithout = Callable[[Collection[str]], bool]
 
@@ -58,6 +58,12 @@ def victims(tier: int, running: Iterable[RunningJob], fits_without: FitsWithout)
         else:
             too_few = middle
     return needed(keys[:enough], fits_without)
+
+
+def is_protected(rules: PreemptionRules, started: float | None, now: float) -> bool:
+    """Is a job of such a queue left alone also by groups that are in no queue? None: it has not started yet."""
+    ran = 0.0 if started is None else now - started
+    return rules.by == "none" or ran < rules.min_runtime
 
 
 def can_wait_again(job: BatchJob) -> bool:

@@ -130,7 +130,7 @@ class Quotas:
 
     def lend(self, waiting: Iterable[BatchJob]) -> bool:
         """Say who may borrow now, given who waits; may anybody who might not?"""
-        if not any(queue.quota for queue in self._queues.values()):
+        if not self.limits_anybody or not self._desk.settings.has_quotas:
             return False
         self.count()
         claims: dict[str, list[Amounts]] = {}
@@ -180,7 +180,7 @@ class Quotas:
 
     def crowded(self, waiting: Iterable[BatchJob]) -> dict[str, JobStanding]:
         """Those who are more than their user may have waiting in the queue; the latest ones."""
-        if not any(queue.per_user.waiting is not None for queue in self._queues.values()):
+        if not self._desk.settings.limits_waiting:
             return {}
         counts: dict[tuple[str, str], int] = {}
         found = {}

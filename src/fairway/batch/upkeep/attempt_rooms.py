@@ -41,7 +41,7 @@ class AttemptRooms:
     @property
     def bind_all(self) -> bool:
         """Do promises of any queue bind pods of no queue, too?"""
-        return any(queue.nodes.protect == "fairway" for queue in self._desk.settings.queues.values())
+        return self._desk.settings.protects
 
     def room(self, pod: Pod, job: BatchJob | None) -> RoomInTime | None:
         """Where the pod may go, `job` being its own; None: anywhere."""

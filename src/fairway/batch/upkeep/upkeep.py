@@ -52,6 +52,8 @@ class ClosingCause(NamedTuple):
 class Upkeep:
     """The duty that looks after windows, reservations and taints."""
 
+    hears_members, keeps_times = True, True
+
     def __init__(self, desk: DutyDesk, accounts: JobAccounts) -> None:
         self._desk = desk
         self._accounts = accounts

@@ -3,23 +3,34 @@
 In: nothing. Out: a decorator for click commands; the value arrives as `live`, a `LiveCluster`, or None if no live
 cluster is meant. `--live` means the current context of the kubeconfig; naming a context or a kubeconfig implies it.
 And those of asking a running scheduler: where it is, and how its certificate is checked.
-Used by `why`, `try` and `status`.
+And that of looking again and again.
+Used by `why`, `try`, `status` and the commands about queues.
 """
 
 from __future__ import annotations
 
 import functools
 import shlex
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from fairway.cli.output import narrate
+from fairway.cli.output import narrate, say
 
-__all__ = ["LiveCluster", "live_options", "refuse_live", "refuse_with_scheduler", "scheduler_options"]
+__all__ = [
+    "LiveCluster",
+    "live_options",
+    "refuse_live",
+    "refuse_with_scheduler",
+    "repeat",
+    "scheduler_options",
+    "watch_option",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 class LiveCluster(NamedTuple):
@@ -126,3 +137,30 @@ def refuse_live(live: LiveCluster | None, **others: object) -> None:
                 f"--{name.replace('_', '-')} and a live cluster (--live, --context, --kubeconfig) exclude each other"
             )
             raise click.UsageError(words, click.get_current_context())
+
+
+watch_option = click.option(
+    "-w",
+    "--watch",
+    type=click.FloatRange(0.1, 86_400),
+    is_flag=False,
+    flag_value=2.0,
+    metavar="[SECONDS]",
+    help="Of a live cluster: again and again, every 2 seconds or as many as are given, until Ctrl-C.",
+)
+"""It arrives as `watch`: seconds, or None."""
+
+
+def repeat(show: Callable[[], T], seconds: float | None) -> T:
+    """Once, or again and again: on a terminal each time in the place of the last, in a pipe one below the other."""
+    from time import sleep  # noqa: TID251 - until the next look at a cluster that runs by the wall clock
+
+    while True:
+        if seconds is not None and sys.stdout.isatty():
+            click.clear()
+        shown = show()
+        if seconds is None:
+            return shown
+        sleep(seconds)
+        if not sys.stdout.isatty():
+            say()

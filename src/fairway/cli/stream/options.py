@@ -7,6 +7,7 @@ of processes that tell others what happens. Used by `sniff`, `watch`, `run`, `si
 from __future__ import annotations
 
 import importlib.util
+import os
 import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,6 +34,7 @@ def need_stream(what: str) -> None:
 
     if missing_extra():
         raise CommandError(f"{what} needs gRPC, which is not installed", "pip install 'fairway[stream]'")
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong we say ourselves; it looks when it is imported
 
 
 class AddressType(click.ParamType["Address"]):

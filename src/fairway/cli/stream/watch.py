@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import signal
+import ssl
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -174,5 +175,18 @@ def _stream_address(
             raise CommandError(f"{address}: {error}", "compare with the stream's log", UNREACHABLE) from None
         return StreamAddress(str(address), token, certificate, "localhost")
     if authority:
-        return StreamAddress(str(address), token, Path(authority).read_bytes())
+        return StreamAddress(str(address), token, _authority(authority))
     return StreamAddress(str(address), token, None if address.is_loopback else b"")
+
+
+def _authority(path: str) -> bytes:
+    """Certificates, PEM; what holds none would be a server that nobody can trust."""
+    from fairway.cli.main import CommandError
+
+    content = Path(path).read_bytes()
+    try:
+        ssl.create_default_context(cadata=content.decode("ascii"))
+    except (ssl.SSLError, ValueError):
+        problem = f"--certificate-authority {path} holds no certificate"
+        raise CommandError(problem, "it has to be PEM: -----BEGIN CERTIFICATE-----", USAGE) from None
+    return content

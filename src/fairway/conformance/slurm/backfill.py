@@ -15,11 +15,12 @@ So does sched/backfill of Slurm 22.05, but for one thing: here no slot is booked
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairway.plan import Calendar, Slot, WaitingJob, ready_time

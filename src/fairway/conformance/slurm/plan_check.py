@@ -10,8 +10,10 @@ job is told.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec.structs import replace
 
 from fairway.conformance.slurm.cases import PlanCase, SlurmPlanned
 from fairway.conformance.slurm.planned_case import CaseRoom, OwnPlan, own_plan, start_all

@@ -2,7 +2,8 @@
 
 In: a cluster and a job. Out: `units_below`, all less important pods, put together where one is of no use without the
 others: a job that is disrupted as a whole, and one that would have fewer members left than it takes. Of a job with
-members to spare, these may go alone; if the rest goes, they go too. `cost` compares what it takes to make room.
+members to spare, these may go alone; if the rest goes, they go too. Jobs of queues whose rules protect them are none of
+them. `cost` compares what it takes to make room.
 Called by `job_preemption`.
 """
 
@@ -54,7 +55,10 @@ def units_below(profile: Profile, priority: int, own: Collection[GroupBook]) -> 
     lone: list[Placed] = []
     jobs: dict[GroupBook, list[Placed]] = {}
     leaving: list[Placed] = []
+    planner = cluster.promises.planner
     for placed in cluster.pods.by_uid.values():
+        if planner is not None and planner.protects(placed.pod):
+            continue
         group = cluster.groups.of(placed.pod.metadata.uid)
         if group is not None and group in own:
             continue

@@ -18,8 +18,17 @@ from fairway.exit_codes import USAGE
 from fairway.explain.jobs.job_explanation import JobExplanation, JobPast
 from fairway.explain.jobs.job_replay import group_of
 from fairway.explain.jobs.job_text import headline, job_lines
-from fairway.explain.jobs.job_trial import find_job, know_members, no_job, place_job, profile_of_job, units
+from fairway.explain.jobs.job_trial import (
+    find_job,
+    know_members,
+    no_job,
+    others_of,
+    place_job,
+    profile_of_job,
+    units,
+)
 from fairway.explain.jobs.next_try import next_try
+from fairway.explain.jobs.other_jobs import OtherJobs, of_run
 from fairway.explain.jobs.passing_room import passing_room
 from fairway.explain.manifests import Manifests
 from fairway.explain.run_moment import Moment, objects_seen
@@ -116,14 +125,15 @@ def job_of_trial(trial: Trial, name: str, known: JobPast | None = None) -> JobAn
     wanted = find_job(trial, name.removeprefix("job/"))
     if wanted is None:
         raise no_job(trial, name)
-    for group, members in units(trial, queue):
-        if group is wanted:
+    others = others_of(trial)
+    for group, members in units(trial, queue, others):
+        if group is wanted or any(trial.cluster.groups.of(pod.metadata.uid) is wanted for pod, _ in members):
             break
         if group is None:
             trial.place(*members[0])
         else:
-            place_job(trial, group, members)
-    answer = JobAnswer(str(wanted.key), _explain(trial, wanted, known or JobPast()), date_text)
+            place_job(trial, group, members, others)
+    answer = JobAnswer(str(wanted.key), _explain(trial, wanted, known or JobPast(), others), date_text)
     answer.notes = list(trial.manifests.notes)
     return answer
 
@@ -138,11 +148,13 @@ def names_job_of_trial(trial: Trial, name: str) -> bool:
     return find_job(trial, name) is not None
 
 
-def job_of_pod(trial: Trial, pod: Pod, known: JobPast | None = None) -> JobExplanation | None:
+def job_of_pod(
+    trial: Trial, pod: Pod, known: JobPast | None = None, others: OtherJobs | None = None
+) -> JobExplanation | None:
     """The job that a pod of the trial belongs to, explained; None if it belongs to none."""
     know_members(trial, [*_waiting(trial), pod])
     group = trial.cluster.groups.of(pod.metadata.uid)
-    return None if group is None else _explain(trial, group, known or JobPast())
+    return None if group is None else _explain(trial, group, known or JobPast(), others or others_of(trial))
 
 
 def _waiting(trial: Trial) -> list[Pod]:
@@ -150,10 +162,10 @@ def _waiting(trial: Trial) -> list[Pod]:
     return [one for one in objects if isinstance(one, Pod) and not one.spec.node_name and not one.is_finished]
 
 
-def _explain(trial: Trial, group: GroupBook, known: JobPast) -> JobExplanation:
+def _explain(trial: Trial, group: GroupBook, known: JobPast, others: OtherJobs) -> JobExplanation:
     profile = profile_of_job(trial, group)
     assert profile is not None
-    return JobExplanation(profile, group, known)
+    return JobExplanation(profile, group, known, others)
 
 
 def date_text(seconds: float) -> str:
@@ -234,7 +246,8 @@ def explain_run_job(run: Run, row: dict[str, Any], moment: Moment) -> JobExplana
     is_started = row["started_seconds"] is not None and row["started_seconds"] <= at
     waited = None if is_started else max(at - begun, 0.0)
     next_one = None if is_started else next_try(run, row, at, scheduler.configuration, name)
-    return _explain(trial, group, JobPast(waited, attempts, row["started_seconds"] if is_started else None, next_one))
+    past = JobPast(waited, attempts, row["started_seconds"] if is_started else None, next_one)
+    return _explain(trial, group, past, of_run(run, trial.cluster, at))
 
 
 def _story_line(row: dict[str, Any], end: float) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from fairway.cluster.groups import GroupBook
@@ -18,17 +18,18 @@ from fairway.cycle.funnel import Step, funnel_document, make_funnel
 from fairway.cycle.groups.group_decision import GroupDecision, GroupOutcome
 from fairway.cycle.groups.job_members import Kind, kinds_of
 from fairway.cycle.groups.job_words import short_of
-from fairway.explain.jobs.job_fixes import JobFix, find_job_fixes, most_members
+from fairway.explain.jobs.job_fixes import JobFix, JobFixes
 from fairway.explain.jobs.job_room import DomainRoom, Holder, domain_rooms, holders_on
 from fairway.explain.jobs.next_try import NextTry
-from fairway.explain.jobs.together import decide_together
+from fairway.explain.jobs.other_jobs import OtherJobs
+from fairway.explain.jobs.together import decide_together, ready_members
 from fairway.model.group import GroupSpec, Misconfigured
 from fairway.record.writing.job_rows import blocking_member
 
 __all__ = ["JobExplanation", "JobPast", "JobState"]
 
-JobState = Literal["started", "fits", "waits", "incomplete", "misconfigured"]
-"""`fits`: it waits, and could start now; `incomplete`: members, or its object, are missing."""
+JobState = Literal["started", "fits", "waits", "incomplete", "dependent", "misconfigured"]
+"""`fits`: it waits, and could start now; `incomplete`: members, or its object, are missing; `dependent`: of others."""
 SHOWN: Final = 4
 """Of so many domains is told who holds them."""
 
@@ -45,7 +46,10 @@ class JobPast(NamedTuple):
 class JobExplanation:
     """One job at one moment."""
 
-    def __init__(self, profile: Profile, group: GroupBook, known: JobPast | None = None) -> None:
+    def __init__(
+        self, profile: Profile, group: GroupBook, known: JobPast | None = None, others: OtherJobs | None = None
+    ) -> None:
+        """`others` are the jobs that it may have to wait for, or start with; None: nothing is known of any."""
         self.profile = profile
         self.group = group
         self.known = known or JobPast()
@@ -61,15 +65,24 @@ class JobExplanation:
         self.resource = ""
         self.fixes: list[JobFix] = []
         self._fewer: tuple[int, GroupDecision | None] = (0, None)  # how many could start together, and how
+        self.hindrance = ""  # why it is not tried, or what another job that starts with it lacks
+        self.companions: list[GroupBook] = []
         if isinstance(self.spec, GroupSpec) and self.ready:
-            self._ask(self.spec)
+            self._ask(self.spec, others)
 
-    def _ask(self, spec: GroupSpec) -> None:
+    def _ask(self, spec: GroupSpec, others: OtherJobs | None) -> None:
         profile, group = self.profile, self.group
         self.kinds = kinds_of(profile, self.ready, spec.one_per_node)
-        if self.num_there - group.num_gated < spec.min_count:
+        if others is not None:
+            self.hindrance = others.hindrance(profile, group)
+        if self.num_there - group.num_gated < spec.min_count or self.hindrance:
             return
-        decision = self.decision = decide_together(profile, group, self.ready)
+        if others is not None:
+            self.companions = others.companions(profile, group)
+        decision = self.decision = decide_together(profile, group, self.ready, self.companions)
+        if self.companions and decision.outcome is not GroupOutcome.SCHEDULED and not self._is_to_blame(decision):
+            self.hindrance = decision.message
+            return
         if decision.outcome is GroupOutcome.SCHEDULED:
             self._fewer = 0, decision
             if group.num_scheduled < max(spec.min_count, 1):
@@ -79,27 +92,53 @@ class JobExplanation:
             if self.blocking is None:
                 return
         else:
-            self._fewer = most_members(profile, group, spec, self.ready)
+            fixes = JobFixes(profile, group, spec, self.ready, self.companions)
+            self._fewer = fixes.most_members()
             self.blocking = blocking_member(decision)
+        with self._companions_placed():
+            self._look_for_room(spec, decision)
+        if decision.outcome is GroupOutcome.UNSCHEDULABLE:
+            self.fixes = list(fixes.find(self.rooms, self.resource, self._fewer))
+
+    def _look_for_room(self, spec: GroupSpec, decision: GroupDecision) -> None:
+        profile = self.profile
         if self.blocking is not None:
             self.resource = decision.resource or short_of(self.blocking.diagnosis)
             with self._others_placed():
                 self.funnel = make_funnel(profile, self.blocking.pod_class, self.blocking.diagnosis)
-        self.rooms = domain_rooms(profile, spec.topology, self.kinds)
+        self.rooms = domain_rooms(profile, spec.topology, kinds_of(profile, self.ready, spec.one_per_node))
         if self.resource:
             self.holders = {room.name: holders_on(profile, room.rows, self.resource) for room in self.rooms[:SHOWN]}
-        if decision.outcome is GroupOutcome.UNSCHEDULABLE:
-            self.fixes = find_job_fixes(profile, group, spec, self.ready, self.rooms, self.resource, self._fewer)
+
+    @contextlib.contextmanager
+    def _companions_placed(self) -> Iterator[None]:
+        """Inside, jobs that start with it have their nodes, if they can: they are among those who hold the rest."""
+        with contextlib.ExitStack() as stack:
+            if self.companions:
+                stack.enter_context(self.profile.cluster.what_if())
+            for other in self.companions:
+                found = decide_together(self.profile, other, ready_members(other), may_preempt=False)
+                if found.outcome is GroupOutcome.SCHEDULED:
+                    self._place(found.members)
+            yield
+
+    def _place(self, members: Sequence[Decision]) -> None:
+        cluster = self.profile.cluster
+        for member in members:
+            if member.outcome is Outcome.SCHEDULED and (self.blocking is None or member.pod is not self.blocking.pod):
+                cluster.place(member.pod, cluster.classify(member.pod, bound=True), member.row)
+
+    def _is_to_blame(self, decision: GroupDecision) -> bool:
+        """Is it a member of this job that is in the way, and not one of a job that starts with it?"""
+        return not decision.blocking or decision.blocking in self.group.pods
 
     @contextlib.contextmanager
     def _others_placed(self) -> Iterator[None]:
         """Inside, as many of the other members as fit have their nodes: what is free is free beside them."""
         assert self.blocking is not None
-        cluster, decision = self.profile.cluster, self._fewer[1]
-        with cluster.what_if():
-            for member in decision.members if decision is not None else ():
-                if member.outcome is Outcome.SCHEDULED and member.pod is not self.blocking.pod:
-                    cluster.place(member.pod, cluster.classify(member.pod, bound=True), member.row)
+        decision = self._fewer[1]
+        with self.profile.cluster.what_if():
+            self._place(decision.members if decision is not None else ())
             yield
 
     # -- numbers -------------------------------------------------------------------------------------------------------
@@ -137,12 +176,14 @@ class JobExplanation:
     @property
     def state(self) -> JobState:
         """In a word."""
-        if isinstance(self.spec, Misconfigured):
+        if isinstance(self.spec, Misconfigured) or self.hindrance.startswith("Misconfigured: "):
             return "misconfigured"
         if self.spec is None or self.num_there - self.group.num_gated < self.spec.min_count:
             return "incomplete"
         if self.group.num_scheduled >= max(self.spec.min_count, 1):
             return "started"
+        if self.hindrance:
+            return "dependent"
         return "fits" if self.is_placed else "waits"
 
     @property
@@ -159,6 +200,8 @@ class JobExplanation:
             return self.spec.message
         if self.spec is None:
             return self.profile.cluster.groups.missing_words(self.group)
+        if self.hindrance:
+            return self.hindrance
         return "" if self.decision is None else self.decision.message
 
     # -- for programs --------------------------------------------------------------------------------------------------
@@ -189,6 +232,7 @@ class JobExplanation:
             if self.known.next_try is None
             else {"inSeconds": self.known.next_try.seconds, "place": self.known.next_try.place},
             "message": self.message or None,
+            "startsWith": [str(other.key) for other in self.companions],
             "topology": None if topology is None else {"keys": list(topology.keys), "required": topology.is_required},
             "members": [
                 {

@@ -23,7 +23,7 @@ from fairway.model import Node, Pod
 from fairway.model.group import GroupSpec
 from fairway.words import nodes_text
 
-__all__ = ["JobFix", "find_job_fixes", "most_members", "short_key"]
+__all__ = ["JobFix", "JobFixes", "short_key"]
 
 MOST_VICTIMS: Final = 8
 MOST_NODES: Final = 16
@@ -49,10 +49,18 @@ class JobFix(NamedTuple):
 
 
 class JobFixes:
-    """Tries changes of one job."""
+    """Tries changes of one job, with those that start with it as they are."""
 
-    def __init__(self, profile: Profile, group: GroupBook, spec: GroupSpec, pods: Sequence[Pod]) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        group: GroupBook,
+        spec: GroupSpec,
+        pods: Sequence[Pod],
+        companions: Sequence[GroupBook] = (),
+    ) -> None:
         self._profile = profile
+        self._companions = companions
         self._group = group
         self._spec = spec
         self._pods = pods
@@ -60,7 +68,7 @@ class JobFixes:
     def find(
         self, rooms: Sequence[DomainRoom], resource: str, fewer: tuple[int, GroupDecision | None]
     ) -> Iterator[JobFix]:
-        """All that help, in the order in which people would try them."""
+        """All that were tried and work, in the order in which people would try them; `fewer`: from `most_members`."""
         yield from self._loosened()
         yield from self._smaller(fewer)
         yield from self._evicting(rooms, resource)
@@ -70,7 +78,7 @@ class JobFixes:
         """The attempt once more; None if it does not succeed."""
         groups = self._profile.cluster.groups
         with groups.imagining(self._group.key, spec or self._spec):
-            decision = decide_together(self._profile, self._group, self._pods, may_preempt=False)
+            decision = decide_together(self._profile, self._group, self._pods, self._companions, may_preempt=False)
         return decision if decision.outcome is GroupOutcome.SCHEDULED else None
 
     def _loosened(self) -> Iterator[JobFix]:
@@ -176,23 +184,3 @@ class JobFixes:
 def short_key(key: str) -> str:
     """The last part of a label: `rack` of `fairway.dev/rack`."""
     return key.rpartition("/")[2]
-
-
-def most_members(
-    profile: Profile, group: GroupBook, spec: GroupSpec, pods: Sequence[Pod]
-) -> tuple[int, GroupDecision | None]:
-    """How many members could start together, fewer than it takes, and where; None if not even one more can."""
-    return JobFixes(profile, group, spec, pods).most_members()
-
-
-def find_job_fixes(
-    profile: Profile,
-    group: GroupBook,
-    spec: GroupSpec,
-    pods: Sequence[Pod],
-    rooms: Sequence[DomainRoom],
-    resource: str,
-    fewer: tuple[int, GroupDecision | None],
-) -> list[JobFix]:
-    """Everything that was tried and works; `fewer` is what `most_members` found."""
-    return list(JobFixes(profile, group, spec, pods).find(rooms, resource, fewer))

@@ -43,7 +43,7 @@ def headline(about: JobExplanation) -> str:
     least = "" if about.min_count is None else f" (min {about.min_count}, {said})"
     waits = "waits" if known.waited is None else f"waits, {length_text(known.waited)}"
     match about.state:
-        case "misconfigured":
+        case "misconfigured" | "dependent":
             parts = [f"{job} {waits}", about.message]
         case "incomplete" if spec is None:
             parts = [f"{job} {waits}", about.message]
@@ -70,11 +70,20 @@ def headline(about: JobExplanation) -> str:
                 parts.append("can never fit on these nodes")
             elif about.decision is not None and about.decision.is_exhausted:
                 parts.append(f"search stopped after {about.decision.num_backtracks}")
+    parts += _with_others(about)
     if known.attempts:
         parts.append(f"attempt {known.attempts}")
     if about.state == "waits" and known.next_try is not None:
         parts.append(_next_text(about, known.next_try.seconds))
     return " · ".join(parts)
+
+
+def _with_others(about: JobExplanation) -> list[str]:
+    """With which jobs it starts, in a part of the line."""
+    if not about.companions or about.state not in ("fits", "waits"):
+        return []
+    names = ", ".join(str(each.key) for each in about.companions)
+    return [f"together with {'job' if len(about.companions) == 1 else 'jobs'} {names}"]
 
 
 def _next_text(about: JobExplanation, seconds: float) -> str:

@@ -1,6 +1,6 @@
-"""The jobs of a run's queues as people and programs read them: a table, a line below it, a document.
+"""The jobs of queues as people and programs read them: a table, a line below it, a document.
 
-In: an open run, a time, and which jobs are meant. Out: a `JobList`. Called by `fairway jobs`.
+In: queues at a moment, and which jobs are meant. Out: a `JobList`. Called by `fairway jobs`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any, Final
 
 from fairway.batch.reasons import JobState
 from fairway.batch.settings import BatchSettings
-from fairway.explain.queues.date_record import date_record, jobs_line
-from fairway.explain.queues.queue_jobs import QueueJob, ToldDates, queue_jobs
-from fairway.explain.queues.run_queues import check_name, run_settings
+from fairway.explain.queues.date_record import jobs_line
+from fairway.explain.queues.queue_jobs import QueueJob, ToldDates
+from fairway.explain.queues.queue_moment import QueueMoment, TimeWords
+from fairway.explain.queues.run_queues import check_name
 from fairway.plan import Way
 from fairway.plan.calibration import EstimateSummary
 from fairway.plan.forecast import MAX_JOBS
-from fairway.record import Run
 from fairway.tables import Column
-from fairway.words import clock_text, count_text, length_text, nodes_text
+from fairway.words import count_text, length_text, nodes_text
 
 __all__ = [
     "COLUMNS",
@@ -31,6 +31,7 @@ __all__ = [
     "exact_row",
     "job_document",
     "job_list",
+    "read_dates",
     "start_words",
 ]
 
@@ -82,11 +83,9 @@ class JobChoice:
 class JobList:
     """Jobs at a moment."""
 
-    at: float
+    moment: QueueMoment
     jobs: Sequence[QueueJob]  # those that are meant, those that run first
-    everybody: Sequence[QueueJob]  # of all queues
     summary: EstimateSummary
-    settings: BatchSettings
 
     def rows(self) -> list[dict[str, Any]]:
         """For people."""
@@ -99,12 +98,12 @@ class JobList:
     def document(self) -> dict[str, Any]:
         """All of it, in plain values."""
         summary = {key: value for key, value in self.summary._asdict().items() if value is not None}
-        return {"atSeconds": self.at, "jobs": [job_document(job) for job in self.jobs], "dates": summary}
+        return {"atSeconds": self.moment.at, "jobs": [job_document(job) for job in self.jobs], "dates": summary}
 
     @property
     def line(self) -> str:
         """How many there are in all queues, and how dates held."""
-        return jobs_line(self.everybody, self.summary)
+        return jobs_line(self.moment.jobs, self.summary)
 
     def _row(self, job: QueueJob) -> dict[str, Any]:
         dates = job.dates
@@ -113,28 +112,27 @@ class JobList:
             "job": job.job,
             "state": job.state.lower(),
             "reason": job.reason or None,
-            "start": start_words(job, self.settings),
+            "start": start_words(job, self.moment.settings, self.moment.times),
             "limit": "none" if job.limit == math.inf else length_text(job.limit),
             "left": length_text(round(job.left)) if job.runs and job.limit < math.inf else None,
             "size": job.size,
             "user": job.user,
             "account": job.account or None,
-            "submitted": clock_text(job.submitted),
+            "submitted": self.moment.times.clock(job.submitted),
             "ahead": None if dates is None else dates.ahead,
             "priority": None if dates is None else dates.priority,
             "requeues": job.story.num_requeues or None,
         }
 
 
-def job_list(run: Run, at: float, choice: JobChoice) -> JobList:
-    """The jobs that are meant, at that time; `UserError` for a queue or user that is not there."""
-    settings = run_settings(run)
-    jobs = queue_jobs(run, at)
+def job_list(moment: QueueMoment, choice: JobChoice) -> JobList:
+    """The jobs that are meant; `UserError` for a queue or user that is not there."""
+    settings, jobs = moment.settings, moment.jobs
     check_name("queue", choice.queue, settings.queues, "--queue")
     check_name("user", choice.user, {job.user for job in jobs}, "--user")
     check_name("namespace", choice.namespace, {job.job.partition("/")[0] for job in jobs}, "-n")
     chosen = sorted(filter(choice.takes, jobs), key=lambda job: _place(job, settings))
-    return JobList(at, chosen, jobs, date_record(run, at, jobs).summary(choice.queue), settings)
+    return JobList(moment, chosen, moment.dates.summary(choice.queue))
 
 
 def _place(job: QueueJob, settings: BatchSettings) -> tuple[Any, ...]:
@@ -148,30 +146,30 @@ def _place(job: QueueJob, settings: BatchSettings) -> tuple[Any, ...]:
             likely, ahead, job.number)  # fmt: skip
 
 
-def start_words(job: QueueJob, settings: BatchSettings) -> str | None:
+def start_words(job: QueueJob, settings: BatchSettings, times: TimeWords) -> str | None:
     """When it starts, or did."""
     if job.waits and job.dates is not None:
         spec = settings.queues.get(job.queue)
-        return date_words(job.dates, settings, is_interactive=spec is not None and spec.is_interactive)
+        return date_words(job.dates, settings, times, is_interactive=spec is not None and spec.is_interactive)
     began = job.story.began
     if began is None:
         return None
     if job.runs:
-        return f"{clock_text(began)} on {nodes_text(len(job.nodes))}"
-    return clock_text(began)
+        return f"{times.clock(began)} on {nodes_text(len(job.nodes))}"
+    return times.clock(began)
 
 
-def date_words(dates: ToldDates, settings: BatchSettings, *, is_interactive: bool) -> str:
+def date_words(dates: ToldDates, settings: BatchSettings, times: TimeWords, *, is_interactive: bool) -> str:
     """The dates in a few words."""
     rough = " ~" if dates.is_rough else ""
     if is_interactive and dates.is_promised and dates.by_limits < math.inf:
-        return f"by {clock_text(dates.by_limits)} (promised){rough}"
+        return f"by {times.clock(dates.by_limits)} (promised){rough}"
     if dates.likely == math.inf:
         if dates.way == Way.NONE:
             return f"after {count_text(settings.max_jobs)} others"
         return f"later than {length_text(settings.horizon)}"
-    safe = "" if dates.safe == math.inf else f" · safe {clock_text(dates.safe)}"
-    return f"{clock_text(dates.likely)}{safe}{rough}"
+    safe = "" if dates.safe == math.inf else f" · safe {times.clock(dates.safe)}"
+    return f"{times.clock(dates.likely)}{safe}{rough}"
 
 
 def _number(seconds: float | None) -> float | None:
@@ -211,6 +209,30 @@ def job_document(job: QueueJob) -> dict[str, Any]:
     if job.dates is not None:
         document["dates"] = dates_document(job.dates)
     return document
+
+
+def read_dates(document: Mapping[str, Any]) -> ToldDates:
+    """Dates again from plain values."""
+    ahead = document["ahead"]
+    likely, safe, by_limits = (
+        math.inf if document[name] is None else float(document[name])
+        for name in ("likelySeconds", "safeSeconds", "byLimitsSeconds")
+    )
+    return ToldDates(
+        float(document["asOfSeconds"]),
+        likely,
+        safe,
+        by_limits,
+        bool(document["isPromised"]),
+        bool(document["isRough"]),
+        str(document["way"]),
+        int(ahead["jobs"]),
+        int(ahead["cpuMilli"]),
+        int(ahead["gpu"]),
+        tuple(document["nodes"]),
+        int(document["priority"]),
+        dict(document["factors"]),
+    )
 
 
 def dates_document(dates: ToldDates) -> dict[str, Any]:

@@ -1,25 +1,24 @@
-"""All about one job of a queue, at a moment of a run: where it stands and why, its dates, its order, what it costs.
+"""All about one job of a queue, at a moment: where it stands and why, its dates, its order, what it costs.
 
-In: an open run, a time, a job's name. Out: a `JobSheet`, as lines and as a document. Called by `fairway jobs JOB`, and
+In: queues at a moment, a job's name. Out: a `JobSheet`, as lines and as a document. Called by `fairway jobs JOB`, and
 by `fairway why` for the first lines of its answer.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from fairway.batch.reasons import JobState, Reason
-from fairway.batch.settings import BatchSettings
 from fairway.explain.queues.job_list import date_words, exact_row, job_document
 from fairway.explain.queues.job_story import StateChange
-from fairway.explain.queues.queue_jobs import QueueJob, ToldDates, find_queue_job, queue_jobs
-from fairway.explain.queues.run_queues import few, run_settings
+from fairway.explain.queues.queue_jobs import QueueJob, ToldDates, find_queue_job
+from fairway.explain.queues.queue_moment import QueueMoment, TimeWords
+from fairway.explain.queues.run_queues import few
 from fairway.explain.queues.usage_table import budget_words, job_charge
-from fairway.record import Run
-from fairway.words import clock_text, count_text, length_text, nodes_text
+from fairway.words import count_text, length_text, nodes_text
 
 __all__ = ["JobSheet", "job_sheet", "standing_line"]
 
@@ -33,10 +32,8 @@ FACTORS: Final = {"age": "age", "size": "size", "fair_share": "fair share", "que
 class JobSheet:
     """One job, and those around it."""
 
-    at: float
+    moment: QueueMoment
     job: QueueJob
-    everybody: Sequence[QueueJob]
-    settings: BatchSettings
     charge: float  # units, by then
     budget: str  # how its account stands; "": it has none
 
@@ -55,25 +52,31 @@ class JobSheet:
             }
             for each in self.job.story.changes
         ]
-        return {"atSeconds": self.at} | job_document(self.job) | {"charge": self.charge, "states": changes}
+        return {"atSeconds": self.moment.at} | job_document(self.job) | {"charge": self.charge, "states": changes}
 
     def lines(self, *, with_story: bool = True) -> list[str]:
         """The text."""
-        lines = [standing_line(self.job), *(f"  {name:<9}{words}" for name, words in self._parts())]
+        lines = [standing_line(self.job, self.moment.times), *(f"  {name:<9}{words}" for name, words in self._parts())]
         return [*lines, *self._story()] if with_story else lines
+
+    def _clock(self, seconds: float) -> str:
+        return self.moment.times.clock(seconds)
 
     def _parts(self) -> Iterator[tuple[str, str]]:
         job = self.job
         if job.dates is not None:
             yield "starts", self._dates(job.dates)
             yield "ahead", self._around(job.dates)
-            if job.dates.factors:
+            if job.dates.factors and job.queue in self.moment.settings.queues:
                 yield "priority", self._priority(job.dates)
         elif job.runs and job.story.began is not None:
             where = f" on {nodes_text(len(job.nodes))}: {few(list(job.nodes))}" if job.nodes else ""
-            yield "runs", f"since {clock_text(job.story.began)}, {length_text(self.at - job.story.began)}{where}"
+            yield (
+                "runs",
+                f"since {self._clock(job.story.began)}, {length_text(self.moment.at - job.story.began)}{where}",
+            )
             if job.limit < math.inf:
-                end = clock_text(self.at + job.left)
+                end = self._clock(self.moment.at + job.left)
                 yield "ends", f"at the latest {end}, in {length_text(round(job.left))}"
         yield "limit", " · ".join(self._limit())
         if job.story.num_requeues:
@@ -81,22 +84,22 @@ class JobSheet:
             yield "requeued", f"{times}; ran for {length_text(job.story.consumed)} in all"
 
     def _dates(self, dates: ToldDates) -> str:
-        spec = self.settings.queues.get(self.job.queue)
+        spec = self.moment.settings.queues.get(self.job.queue)
         is_interactive = spec is not None and spec.is_interactive
-        likely = date_words(dates, self.settings, is_interactive=is_interactive)
+        likely = date_words(dates, self.moment.settings, self.moment.times, is_interactive=is_interactive)
         likely = f"likely {likely}" if likely[0].isdigit() else likely
         bound = ""
         if dates.by_limits < math.inf and not likely.startswith("by "):
             promise = " (promised: nothing that comes later can pass it)" if dates.is_promised else ""
-            bound = f" · by limits {clock_text(dates.by_limits)}{promise}"
-        return f"{likely}{bound}   as of {clock_text(dates.as_of)}"
+            bound = f" · by limits {self._clock(dates.by_limits)}{promise}"
+        return f"{likely}{bound}   as of {self._clock(dates.as_of)}"
 
     def _around(self, dates: ToldDates) -> str:
         ahead = f"{_jobs_text(dates.ahead)}" + (f", {count_text(dates.ahead_cpu // 1000)} cpu" if dates.ahead else "")
         ahead += f", {count_text(dates.ahead_gpu)} gpu" if dates.ahead_gpu else ""
         behind = [
             job.dates
-            for job in self.everybody
+            for job in self.moment.jobs
             if job.dates is not None and job.queue == self.job.queue and job.dates.ahead > dates.ahead
         ]
         if not behind:
@@ -106,7 +109,7 @@ class JobSheet:
         return f"{ahead} · behind it {_jobs_text(len(behind))}{passing}"
 
     def _priority(self, dates: ToldDates) -> str:
-        weights = self.settings.queues[self.job.queue].weights
+        weights = self.moment.settings.queues[self.job.queue].weights
         parts = {name: getattr(weights, name) * dates.factors.get(name, 0.0) for name in FACTORS}
         nice = math.floor(math.fsum(parts.values())) - dates.priority
         shown = [f"{FACTORS[name]} {count_text(round(part))}" for name, part in parts.items() if getattr(weights, name)]
@@ -130,20 +133,17 @@ class JobSheet:
         return [
             "",
             *([left_out] if left_out else []),
-            *(f"  {clock_text(each.time)}  {_change_words(each)}" for each in shown),
+            *(f"  {self._clock(each.time)}  {_change_words(each)}" for each in shown),
         ]
 
 
-def job_sheet(run: Run, at: float, name: str) -> JobSheet:
-    """The job at that time; `UserError` if there is none."""
-    settings = run_settings(run)
-    jobs = queue_jobs(run, at)
-    job = find_queue_job(jobs, name, at)
-    charge, budget = job_charge(run, at, job), budget_words(run, at, settings, job)
-    return JobSheet(at, job, jobs, settings, charge, budget)
+def job_sheet(moment: QueueMoment, name: str) -> JobSheet:
+    """The job then; `UserError` if there is none."""
+    job = find_queue_job(moment.jobs, name, moment.at)
+    return JobSheet(moment, job, job_charge(moment, job), budget_words(moment, job))
 
 
-def standing_line(job: QueueJob) -> str:
+def standing_line(job: QueueJob, times: TimeWords) -> str:
     """Where it stands, in a line."""
     change, story = job.story.now, job.story
     message = change.message
@@ -157,7 +157,7 @@ def standing_line(job: QueueJob) -> str:
             return f"{job.job} is refused{why}"
         case JobState.FINISHED:
             ran = f", ran for {length_text(story.consumed)}" if story.runs else ", never ran"
-            return f"{job.job} is over since {clock_text(change.time)}{ran}{why}"
+            return f"{job.job} is over since {times.clock(change.time)}{ran}{why}"
         case _:
             return f"{job.job} is {job.state.lower()}{why}"
 

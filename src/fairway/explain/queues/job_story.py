@@ -7,6 +7,7 @@ how long it has run, how often it came back, and since when nothing but its turn
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +35,8 @@ class StateChange(NamedTuple):
     reason: str = ""
     detail: Mapping[str, Any] = {}
     message: str = ""
+    limit: float | None = None  # seconds, infinite: none; None: the run does not say how long it might run then
+    queue: str = ""  # likewise
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> StateChange:
@@ -45,6 +48,8 @@ class StateChange(NamedTuple):
             row["reason"] or "",
             json.loads(detail) if detail else {},
             row["message"] or "",
+            None if "limit_seconds" not in row else math.inf if row["limit_seconds"] is None else row["limit_seconds"],
+            row.get("queue") or "",
         )
 
 

@@ -1,6 +1,6 @@
 """The plan at a moment of a run: what is free when, who is promised what, who waits in which order.
 
-In: an open run, a time, and manifests of a job that nobody has submitted, if any. Out: a `PastPlan`, made of what the
+In: a moment of a run, and manifests of a job that nobody has submitted, if any. Out: a `PastPlan`, made of what the
 run keeps: the cluster as it was, jobs with the ends of their limits, the order that was told, windows, reservations;
 and the same disciplines and forecasts that the desk goes by. Promises are made again from the order, so dates of others
 may differ a little from those that they were told. Nothing of the run changes. Called by `start_answer` and
@@ -10,40 +10,38 @@ may differ a little from those that they were told. Nothing of the run changes. 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import cached_property
-from typing import Final, NamedTuple, cast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, cast
 
 from fairway.batch.dates.overtaken import overtaken_queues
 from fairway.batch.duties.duty import DutyDesk
+from fairway.batch.hindrances.feasibility import Feasibility
 from fairway.batch.job import BatchJob
 from fairway.batch.job_book import JobBook
 from fairway.batch.machine import Machine
 from fairway.batch.planned_jobs import PlannedJobs
 from fairway.batch.quotas.quotas import Quotas
-from fairway.batch.reasons import Reason
-from fairway.batch.settings import BatchSettings
+from fairway.batch.reasons import JobStanding, Reason
 from fairway.explain.jobs.job_trial import know_members
 from fairway.explain.manifest_files import load_manifests
 from fairway.explain.manifests import Manifests
-from fairway.explain.queues.date_record import date_record, run_history
+from fairway.explain.queues.date_record import run_history
 from fairway.explain.queues.past_closings import PastClosings
-from fairway.explain.queues.queue_jobs import QueueJob, queue_jobs
-from fairway.explain.queues.run_queues import settings_at
+from fairway.explain.queues.queue_jobs import QueueJob
+from fairway.explain.queues.run_moment import RunMoment
+from fairway.explain.queues.start_plan import PlannedRoom, StartPlan, counted_amounts, job_place
 from fairway.explain.run_moment import Moment, objects_seen
 from fairway.explain.run_schedulers import merged_configuration, run_schedulers
 from fairway.explain.trial import Trial
 from fairway.explain.workloads.inputs import Inputs
 from fairway.model import Loaded, Pod, Source
 from fairway.model.tenant import is_aside
-from fairway.plan import Calendar, Present, RunHistory, Slot, StartEstimate, WaitingJob, forecast, run_pass
-from fairway.plan.calibration import EstimateBook
-from fairway.plan.forecast import Amounts
+from fairway.plan import RunHistory, WaitingJob, run_pass
 from fairway.plan.run_history import seconds_left
 from fairway.record import Run
 
-__all__ = ["PastPlan", "RoomHolder", "past_plan"]
+__all__ = ["PastPlan", "past_plan"]
 
 STANDING_BY: Final = (
     Reason.RESOURCES, Reason.PRIORITY, Reason.PLANNING, Reason.MAINTENANCE, Reason.RESERVED, Reason.NODES_UNAVAILABLE,
@@ -52,24 +50,16 @@ STANDING_BY: Final = (
 """Who waits for one of these has a place in the plan; others step aside."""
 
 
-class RoomHolder(NamedTuple):
-    """Somebody who is on a node."""
+class PastMachine:
+    """The calendar of a run's cluster at a moment, made anew."""
 
-    end: float  # by its limit
-    job: QueueJob | None  # None: it is of no queue
-    node: str
-
-
-class PastPlan:
-    """The calendar of a run's cluster at a moment, with all that is known of jobs then."""
-
-    def __init__(self, run: Run, at: float, trial: Trial, settings: BatchSettings, jobs: Sequence[QueueJob]) -> None:
+    def __init__(self, moment: RunMoment, trial: Trial) -> None:
+        run, at, settings = moment.run, moment.at, moment.settings
         self.at = at
         self.trial = trial
         self.settings = settings
-        self.jobs = jobs
-        self.history: RunHistory = run_history(jobs)
-        self.dates: EstimateBook = date_record(run, at, jobs)
+        self.jobs = moment.jobs
+        self.history: RunHistory = run_history(moment.jobs)
         self.book = JobBook(trial.cluster, settings.aliases, run.began)
         self.machine = Machine(trial.cluster, at, settings.booking, settings.horizon)
         self.machine.refresh(at)
@@ -83,94 +73,20 @@ class PastPlan:
         self.holders: dict[str, QueueJob | None] = {}  # whose pods are on nodes, by uid
         self._occupy(run)
         self.quotas.look()
-        self.waiting = sorted(self._waiting(), key=lambda pair: self.place(pair[0]))
+        self.waiting = sorted(self._waiting(), key=lambda pair: job_place(pair[0], settings))
         self.quotas.lend(self.book.jobs[plan.key] for _, plan in self.waiting)
         plans = [plan for _, plan in self.waiting]
-        run_pass(self.calendar, plans, at, settings.rules)  # those at the head are promised their slots
+        run_pass(self.machine.calendar, plans, at, settings.rules)  # those at the head are promised their slots
+
+    def refusal(self, job: BatchJob, plan: WaitingJob) -> JobStanding | None:
+        """Why it could not run here if it were alone, as the desk would tell; None: it could."""
+        return Feasibility(self.cluster, self.machine).refusal(job, plan) or self.quotas.refusal(job)
 
     @property
-    def calendar(self) -> Calendar:
-        """What is free when."""
-        return self.machine.calendar
-
-    def place(self, job: QueueJob) -> tuple[float, ...]:
-        """Where a job is in the order of all queues; the least is first."""
-        return self.place_of(job.queue, 0 if job.dates is None else job.dates.priority, job.submitted, job.number)
-
-    def place_of(self, queue: str, priority: float, submitted: float, number: float) -> tuple[float, ...]:
-        """The same of a job that may not be there."""
-        spec = self.settings.queues[queue]
-        return (-(spec.tier or 0), 0 if spec.is_interactive else -priority, submitted, number)
-
-    # -- questions ---------------------------------------------------------------------------------------------------
-
-    def starts_now(self, plan: WaitingJob, place: tuple[float, ...], copies: int = 1) -> list[tuple[str, ...]]:
-        """Nodes on which such jobs would start at once, for each of so many that would."""
-        calendar = self._open_to(plan)
-        asked = [replace(plan, key=f"{plan.key} {number}") for number in range(copies)]
-        outcome = run_pass(calendar, self._with(asked, place, plan.key), self.at, self.settings.rules)
-        keys = {job.key for job in asked}
-        return [self.node_names(_rows(each.slot)) for each in outcome.started if each.job.key in keys]
-
-    def estimate(self, plan: WaitingJob, place: tuple[float, ...], predicted: float) -> StartEstimate:
-        """When such a job would start."""
-        jobs = self._with([plan], place, plan.key)
-        runs = self.predicted | {plan.key: predicted}
-        present = Present(self._open_to(plan), jobs, self.settings.rules, runs, self.ends)
-        promised, nodes = dict[str, bool](), self.cluster.nodes
-        if plan.queue in overtaken_queues(self.settings.queues, nodes.objects[: nodes.num_rows]):
-            promised[plan.key] = False
-        elif self.settings.queues[plan.queue].is_interactive:
-            promised[plan.key] = True
-        found = forecast(present, self.dates, promised=promised, wanted=[plan.key], amounts=self._amounts)
-        return found[plan.key]
-
-    def slot_of(self, plan: WaitingJob) -> Slot | None:
-        """Where and when it would start by the limits of those who are there, promises of others aside."""
-        promise = self.calendar.promises.get(plan.key)
-        return self.calendar.search(plan) if promise is None else promise.slot
-
-    def in_the_way(self, slot: Slot) -> list[RoomHolder]:
-        """Who has to go from the slot's rows before it begins, the last one first."""
-        rows = set(_rows(slot))
-        names = self.trial.cluster.nodes.names
-        found: dict[tuple[str, str], RoomHolder] = {}
-        for uid, job in self.holders.items():
-            occupant = self.machine.occupant(uid)
-            if occupant is not None and occupant.row in rows and occupant.end <= slot.start:
-                node = names[occupant.row]
-                found[uid if job is None else job.job, node] = RoomHolder(occupant.end, job, node)
-        return sorted(found.values(), key=lambda holder: (-holder.end, holder.node))
-
-    def node_names(self, rows: Iterator[int]) -> tuple[str, ...]:
-        """The nodes of rows of the plan, each once."""
-        names = self.trial.cluster.nodes.names
-        return tuple(sorted({names[row] for row in rows}))
-
-    @cached_property
-    def predicted(self) -> dict[str, float]:
-        """How long everybody who waits will run, as far as one knows."""
-        return {plan.key: self.history.predict(job.user, job.queue, job.limit) for job, plan in self.waiting}
-
-    def _open_to(self, plan: WaitingJob) -> Calendar:
-        """The calendar as a job of that queue finds it: what is booked for lower tiers is planned after it."""
-        queues = self.settings.queues
-        tier = queues[plan.queue].tier or 0
-        lower = [key for key, each in self.calendar.promises.items() if (queues[each.job.queue].tier or 0) < tier]
-        return self.calendar.without([plan.key, *lower])
-
-    def _with(self, asked: Sequence[WaitingJob], place: tuple[float, ...], key: str) -> list[WaitingJob]:
-        """Everybody who waits with these at their place, and without the one that they stand for."""
-        others = [(job, plan) for job, plan in self.waiting if plan.key != key]
-        before = [plan for job, plan in others if self.place(job) <= place]
-        return [*before, *asked, *(plan for job, plan in others if self.place(job) > place)]
-
-    @property
-    def _amounts(self) -> Amounts:
-        resources = self.cluster.nodes.resources
-        names = [resources[column] for column in range(len(resources))]
-        gpu = next((column for column, name in enumerate(names) if name.endswith("/gpu")), None)
-        return Amounts(names.index("cpu") if "cpu" in names else None, gpu)
+    def rooms(self) -> list[PlannedRoom]:
+        """Who is where, and until when."""
+        there = ((uid, self.machine.occupant(uid), job) for uid, job in self.holders.items())
+        return [PlannedRoom(uid, found.row, found.end, job) for uid, found, job in there if found is not None]
 
     # -- what was there ----------------------------------------------------------------------------------------------
 
@@ -228,16 +144,35 @@ class PastPlan:
         return self.planned.plan_of(job, self.trial.profiles)
 
 
-def past_plan(run: Run, at: float, files: Inputs | None = None) -> PastPlan:
-    """The plan at that time; with `files` its trial has their pods to place."""
-    settings = settings_at(run, at)
+@dataclass
+class PastPlan(StartPlan):
+    """The plan of a run, and the trial of its schedulers."""
+
+    trial: Trial = field(kw_only=True)
+
+
+def past_plan(moment: RunMoment, files: Inputs | None = None) -> PastPlan:
+    """The plan then; with `files` its trial has their pods to place."""
+    run, at = moment.run, moment.at
     source = Source(str(run.path))
     seen = [Loaded(thing, source) for thing in objects_seen(run, Moment(at))]
     manifests = Manifests(seen, [], []) if files is None else load_manifests(files, (), seen)
     trial = Trial(manifests, merged_configuration(run_schedulers(run)), 0, run.began + at)
     know_members(trial, (thing for thing in manifests.objects if isinstance(thing, Pod) and not thing.spec.node_name))
-    return PastPlan(run, at, trial, settings, queue_jobs(run, at))
-
-
-def _rows(slot: Slot) -> Iterator[int]:
-    return (int(row) for placement in slot.placements for row in placement.rows)
+    past = PastMachine(moment, trial)
+    nodes = trial.cluster.nodes
+    return PastPlan(
+        moment,
+        past.machine.calendar,
+        nodes.names,
+        past.waiting,
+        past.history,
+        past.ends,
+        past.rooms,
+        overtaken_queues(moment.settings.queues, nodes.objects[: nodes.num_rows]),
+        next(iter(trial.profiles)),
+        counted_amounts(trial.cluster),
+        past.plan_of,
+        past.refusal,
+        trial=trial,
+    )

@@ -9,35 +9,20 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from fairway.batch.members_alike import MembersAlike, alike, size_words
 from fairway.batch.reasons import JobState
 from fairway.exit_codes import USAGE
 from fairway.explain.queues.job_story import JobStory, StateChange
 from fairway.explain.queues.run_queues import few
 from fairway.model import UserError
 from fairway.record import Run
-from fairway.words import amount_text, time_text
+from fairway.words import time_text
 
-__all__ = ["MembersAlike", "QueueJob", "ToldDates", "find_queue_job", "queue_jobs", "three_dates"]
-
-
-@dataclass(frozen=True, slots=True)
-class MembersAlike:
-    """Members that ask for the same."""
-
-    count: int
-    amounts: Mapping[str, int]  # what each of them asks for, by resource
-
-    @property
-    def words(self) -> str:
-        """4 × 8 gpu: devices if it asks for any, else CPUs, else memory."""
-        devices = [name for name in self.amounts if "/" in name and self.amounts[name]]
-        name = next(iter(devices), "cpu" if self.amounts.get("cpu") else "memory")
-        amount = amount_text(name, self.amounts.get(name, 0))
-        return f"{self.count} × {amount} {name.rpartition('/')[2]}"
+__all__ = ["QueueJob", "ToldDates", "find_queue_job", "queue_jobs", "three_dates"]
 
 
 class ToldDates(NamedTuple):
@@ -128,7 +113,7 @@ class QueueJob:
     @property
     def size(self) -> str:
         """What it asks for, in words."""
-        return " + ".join(each.words for each in self.members)
+        return size_words(self.members)
 
     def total(self, resource: str) -> int:
         """What all its members ask for."""
@@ -152,11 +137,11 @@ def queue_jobs(run: Run, at: float) -> list[QueueJob]:
             QueueJob(
                 number,
                 row["job"],
-                row["queue"],
+                story.now.queue or row["queue"],
                 row["user_name"],
                 row["account"] or "",
                 row["created_seconds"],
-                math.inf if row["limit_seconds"] is None else row["limit_seconds"],
+                _limit(story, row["limit_seconds"]),
                 story,
                 members.get(number, ()),
                 nodes.get(number, ()),
@@ -164,6 +149,14 @@ def queue_jobs(run: Run, at: float) -> list[QueueJob]:
             )
         )
     return found
+
+
+def _limit(story: JobStory, at_last: float | None) -> float:
+    """How long it might run then; in runs that say only how long at last, that."""
+    then = story.now.limit
+    if then is not None:
+        return then
+    return math.inf if at_last is None else at_last
 
 
 def _dates(run: Run, at: float) -> dict[int, ToldDates]:
@@ -192,17 +185,9 @@ def _members(run: Run, at: float) -> tuple[dict[int, list[MembersAlike]], dict[i
     for number, pods in of_job.items():
         latest = max(pod["created_seconds"] for pod in pods)
         there = [pod for pod in pods if pod["ended"] > at] or [pod for pod in pods if pod["ended"] >= latest]
-        members[number] = _alike([{name: pod[column] or 0 for name, column in columns.items()} for pod in there])
+        members[number] = alike([{name: pod[column] or 0 for name, column in columns.items()} for pod in there])
         nodes[number] = tuple(sorted({pod["node"] for pod in there if pod["node"]}))
     return members, nodes
-
-
-def _alike(pods: Iterable[dict[str, int]]) -> list[MembersAlike]:
-    counts: dict[tuple[tuple[str, int], ...], int] = {}
-    for amounts in pods:
-        key = tuple((name, amount) for name, amount in amounts.items() if amount)
-        counts[key] = counts.get(key, 0) + 1
-    return [MembersAlike(count, dict(key)) for key, count in counts.items()]
 
 
 def find_queue_job(jobs: Sequence[QueueJob], name: str, at: float) -> QueueJob:

@@ -1,25 +1,22 @@
-"""The queues of a run at a moment: who waits and runs, what they hold of their quota, when the first one starts.
+"""Queues at a moment: who waits and runs, what they hold of their quota, when the first one starts.
 
-In: an open run and a time. Out: a `QueueTable`. Called by `fairway queue`.
+In: queues at a moment, and the light of each, if anybody looked. Out: a `QueueTable`. Called by `fairway queue`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fairway.batch.reasons import JobState
-from fairway.batch.settings import BatchSettings
 from fairway.explain.queues.job_list import date_words
-from fairway.explain.queues.past_plan import past_plan
 from fairway.explain.queues.queue_jobs import QueueJob
-from fairway.explain.queues.run_queues import check_name, settings_at
-from fairway.explain.queues.start_answer import light
+from fairway.explain.queues.queue_moment import QueueMoment
+from fairway.explain.queues.run_queues import check_name
 from fairway.model.batch import QueueSpec
 from fairway.model.quantity import thousandths, whole_units
-from fairway.record import Run
 from fairway.tables import Column
 from fairway.words import amount_text
 
@@ -40,6 +37,10 @@ LAST: Final = (
 )
 
 
+LATER: Final = (math.inf, math.inf)
+"""Where those are who were told no date."""
+
+
 @dataclass(frozen=True, slots=True)
 class SeenQueue:
     """A queue at a moment."""
@@ -53,7 +54,9 @@ class SeenQueue:
     def waiting(self) -> list[QueueJob]:
         """Those that wait, the first to start first."""
         waiting = [job for job in self.jobs if job.waits]
-        return sorted(waiting, key=lambda job: (job.dates.ahead if job.dates else math.inf, job.number))
+        return sorted(
+            waiting, key=lambda job: (*((job.dates.likely, job.dates.ahead) if job.dates else LATER), job.number)
+        )
 
     def held(self, resource: str) -> int:
         """What its jobs hold of a resource."""
@@ -71,11 +74,9 @@ class SeenQueue:
 class QueueTable:
     """All queues."""
 
-    at: float
+    moment: QueueMoment
     queues: Sequence[SeenQueue]
     resources: Sequence[str]  # that a quota or a job names
-    settings: BatchSettings
-    notes: Sequence[str] = field(default_factory=tuple)
 
     def rows(self) -> list[dict[str, Any]]:
         """For people."""
@@ -96,14 +97,16 @@ class QueueTable:
             "light": queue.light or None,
         }
         if head is not None and head.dates is not None:
-            row["headStarts"] = date_words(head.dates, self.settings, is_interactive=queue.spec.is_interactive)
+            row["headStarts"] = date_words(
+                head.dates, self.moment.settings, self.moment.times, is_interactive=queue.spec.is_interactive
+            )
         for resource in self.resources:
             row[resource] = _of_quota(queue, resource)
         return row
 
     def document(self) -> dict[str, Any]:
         """For programs."""
-        return {"atSeconds": self.at, "queues": [self._document(queue) for queue in self.queues]}
+        return {"atSeconds": self.moment.at, "queues": [self._document(queue) for queue in self.queues]}
 
     def _document(self, queue: SeenQueue) -> dict[str, Any]:
         waiting = queue.waiting
@@ -135,23 +138,24 @@ def queue_columns(table: QueueTable) -> list[Column]:
     return [*FIRST, *amounts, *LAST]
 
 
-def queue_table(run: Run, at: float, name: str | None = None) -> QueueTable:
-    """All queues at that time, or one; `UserError` if there is none of that name."""
-    settings = settings_at(run, at)
+def queue_table(
+    moment: QueueMoment, name: str | None = None, light: Callable[[str], str] = lambda queue: ""
+) -> QueueTable:
+    """All queues then, or one; `UserError` if there is none of that name."""
+    settings = moment.settings
     check_name("queue", name, settings.queues, "fairway queue")
-    plan = past_plan(run, at)
-    jobs = [job for job in plan.jobs if job.state is not JobState.FINISHED]
+    jobs = [job for job in moment.jobs if job.state is not JobState.FINISHED]
     queues = [
-        SeenQueue(key, spec, [job for job in jobs if job.queue == key], light(plan, key))
+        SeenQueue(key, spec, [job for job in jobs if job.queue == key], light(key))
         for key, spec in settings.queues.items()
         if name in (None, key)
     ]
     named = {resource for queue in queues for resource in queue.spec.quota}
     asked = {resource for job in jobs for each in job.members for resource in each.amounts}
     shown = [
-        resource for resource in run.resources if resource in named or (resource in asked and resource != "memory")
+        resource for resource in moment.resources if resource in named or (resource in asked and resource != "memory")
     ]
-    return QueueTable(at, queues, shown, settings)
+    return QueueTable(moment, queues, shown)
 
 
 def _of_quota(queue: SeenQueue, resource: str) -> str:

@@ -1,14 +1,12 @@
 """The queues of a run: what its operators said, and which of them is meant.
 
 In: an open run. Out: the `BatchSettings` of its schedulers, as they began or as orders had changed them by a time
-(`settings_at`), and names looked up with the nearest one in the error.
-Called by everything that answers about queues.
+(`settings_at`). Called by everything that answers about queues.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -17,17 +15,16 @@ import msgspec
 from fairway.batch.settings import BatchSettings, read_settings
 from fairway.config.fields import decode_fields
 from fairway.config.spans import SPANS, read_span
-from fairway.exit_codes import USAGE
 from fairway.model import UserError
 from fairway.model.batch import AccountSpec, QueueSpec
 from fairway.model.codec import to_builtins
 from fairway.model.field_problem import Problem
+from fairway.model.meta import EPOCH
+from fairway.model.named import check_name, few
 from fairway.record import Run
 from fairway.record.errors import RecordError
 
 __all__ = ["check_name", "few", "run_settings", "settings_at"]
-
-NAMED = 10
 
 S = TypeVar("S", QueueSpec, AccountSpec)
 
@@ -54,7 +51,9 @@ def settings_at(run: Run, at: float) -> BatchSettings:
     queues, accounts = dict(settings.queues), dict(settings.accounts)
     deleted: dict[tuple[str, str], bool] = {}
     for order in _orders_until(run, at):
-        changes = {"state": order["state"]} if order.get("state") else order.get("change") or {}
+        changes = order.get("change") or {}
+        if order.get("state"):
+            changes = {"state": order["state"], "stateUntil": order.get("until", "")}
         if (name := order.get("queue")) in queues:
             queues[name] = _changed(run, queues[name], changes)
             deleted["queue", name] = bool(order.get("deleted"))
@@ -66,7 +65,7 @@ def settings_at(run: Run, at: float) -> BatchSettings:
             queues[name] = msgspec.structs.replace(queues[name], state="Closed")
         else:
             del accounts[name]
-    return replace(settings, queues=queues, accounts=accounts)
+    return replace(settings, queues=queues, accounts=accounts).as_of(at, EPOCH.timestamp())
 
 
 def _orders_until(run: Run, at: float) -> list[dict[str, Any]]:
@@ -94,19 +93,3 @@ def _merged(plain: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
         is_both = isinstance(known, Mapping) and isinstance(value, Mapping)
         whole[key] = _merged(cast(Mapping[str, Any], known), value) if is_both else value
     return whole
-
-
-def check_name(kind: str, name: str | None, known: Iterable[str], option: str) -> None:
-    """`UserError` with the nearest names if there is no such thing."""
-    names = sorted(known)
-    if name is None or name in names:
-        return
-    close = difflib.get_close_matches(name, names, n=3)
-    hint = f"{option} {close[0]}" if close else f"{option} NAME, with one of these"
-    there = f"there are {few(names)}" if names else "there is none"
-    raise UserError(f"no {kind} “{name}”; {there}", hint if names else "", USAGE)
-
-
-def few(names: list[str]) -> str:
-    """Some names, and how many more there are."""
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

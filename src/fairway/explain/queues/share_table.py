@@ -1,29 +1,23 @@
-"""The tree of accounts and users at a moment of a run: what each is entitled to, what it used, and its factor.
+"""The tree of accounts and users at a moment: what each is entitled to, what it used, and its factor.
 
-In: an open run and a time. Out: a `ShareTable`, made by the code that orders jobs (`FairShares`) from the books of the
-run: usage that fades, what runs included. Called by `fairway shares`.
+In: queues at a moment. Out: a `ShareTable`, made by the code that orders jobs (`FairShares`) from the books: usage that
+fades, what runs included. Called by `fairway shares`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fairway.batch.accounts import AccountTree, FairShares, OpenJobs, Payer
-from fairway.batch.accounts.charges import LineKind
 from fairway.batch.fair_tree import ShareNode, ShareStanding, fair_tree
-from fairway.batch.job import RunInterval
-from fairway.batch.settings import BatchSettings
-from fairway.explain.queues.queue_jobs import QueueJob, queue_jobs
-from fairway.explain.queues.run_queues import run_settings
-from fairway.explain.queues.usage_table import book_lines
-from fairway.record import Run
+from fairway.explain.queues.queue_moment import QueueMoment
+from fairway.model import UserError
 from fairway.tables import Column
 from fairway.words import count_text
 
-__all__ = ["SHARE_COLUMNS", "ShareTable", "fair_shares", "share_table"]
+__all__ = ["SHARE_COLUMNS", "ShareTable", "read_shares", "share_table"]
 
 SHARE_COLUMNS: Final = (
     Column("name", "ACCOUNT/USER"),
@@ -45,9 +39,9 @@ class ShareTable:
 
     def rows(self, *, exact: bool = False) -> list[dict[str, Any]]:
         """Accounts and users, each below its account; users before accounts."""
-        return [self._row(node, depth, exact) for depth, node in _walk(self.root, 0)]
+        return [self._row(node, parent, depth, exact) for depth, parent, node in _walk(self.root, 0)]
 
-    def _row(self, node: ShareNode, depth: int, exact: bool) -> dict[str, Any]:
+    def _row(self, node: ShareNode, parent: str, depth: int, exact: bool) -> dict[str, Any]:
         standing = self.standings.get(node.key, ShareStanding(None))
         whole = self.root.usage
         norm = node.usage / whole if whole else 0.0
@@ -56,6 +50,7 @@ class ShareTable:
             return {
                 "name": node.key,
                 "isUser": node.is_user,
+                "parent": parent,
                 "shares": "parent" if node.shares is None else node.shares,
                 "used": node.usage,
                 "norm": norm,
@@ -77,33 +72,39 @@ class ShareTable:
         return {"atSeconds": self.at, "used": self.root.usage, "shares": self.rows(exact=True)}
 
 
-def share_table(run: Run, at: float) -> ShareTable:
-    """Everybody at that time."""
-    root = fair_shares(run, at, run_settings(run), queue_jobs(run, at)).root(at)
-    return ShareTable(at, root, fair_tree(root))
+def share_table(moment: QueueMoment) -> ShareTable:
+    """Everybody then."""
+    root = moment.shares().root(moment.at)
+    return ShareTable(moment.at, root, fair_tree(root))
 
 
-def fair_shares(run: Run, at: float, settings: BatchSettings, jobs: Sequence[QueueJob]) -> FairShares:
-    """What everybody used by then, and who is there: those with shares of their own, and whoever had a job."""
-    running = {job.number for job in jobs if job.runs}
-    opened = OpenJobs()
-    shares = FairShares(AccountTree(settings.accounts), opened, settings.half_life, settings.interval)
-    for job in jobs:
-        if job.account in shares.tree:
-            shares.join(job.account, job.user)
-    given_back = {(line.job_id, line.start) for line in book_lines(run, -math.inf, at) if line.kind == LineKind.REFUND}
-    intervals: dict[tuple[int, Payer], list[RunInterval]] = {}
-    for line in book_lines(run, -math.inf, at):
-        if line.kind != LineKind.REFUND and (line.job_id, line.start) not in given_back:
-            is_open = line.end >= at and line.job_id in running
-            interval = RunInterval(line.start, math.inf if is_open else line.end, line.rate)
-            intervals.setdefault((line.job_id, Payer(line.account, line.user)), []).append(interval)
-    for (number, payer), runs in intervals.items():
-        opened.put(str(number), payer, runs)
-    return shares
+def read_shares(document: Mapping[str, Any]) -> ShareTable:
+    """The tree again from its document; `UserError` if it is none of ours."""
+    try:
+        below: dict[str, list[Mapping[str, Any]]] = {}
+        standings = {}
+        for row in document["shares"]:
+            below.setdefault(row["parent"], []).append(row)
+            level = math.inf if row["level"] is None and row["factor"] is not None else row["level"]
+            standings[row["name"]] = ShareStanding(level, row["factor"])
+        return ShareTable(float(document["atSeconds"]), _branch("", 1, float(document["used"]), below), standings)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        what = f"the answer is not in the words of this version: {type(error).__name__} {error}"
+        raise UserError(what, "is it `fairway run` that answers there, and of which version?") from error
 
 
-def _walk(node: ShareNode, depth: int) -> Iterator[tuple[int, ShareNode]]:
+def _branch(key: str, shares: int | None, usage: float, below: Mapping[str, list[Mapping[str, Any]]]) -> ShareNode:
+    children = []
+    for row in below.get(key, ()):
+        number, used = None if row["shares"] == "parent" else int(row["shares"]), float(row["used"])
+        if row["isUser"]:
+            children.append(ShareNode(row["name"], number, used, is_user=True))
+        else:
+            children.append(_branch(row["name"], number, used, below))
+    return ShareNode(key, shares, usage, tuple(children))
+
+
+def _walk(node: ShareNode, depth: int) -> Iterator[tuple[int, str, ShareNode]]:
     for child in node.children:
-        yield depth, child
+        yield depth, node.key, child
         yield from _walk(child, depth + 1)

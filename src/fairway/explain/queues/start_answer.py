@@ -1,42 +1,43 @@
 """When would it start? Of a job of the run, of manifests, or of a size: asked at a moment, and nothing changes.
 
-In: a `PastPlan` and an `AskedJob`. Out: a `StartAnswer`: now and where, or three dates and who is ahead; and what would
-let it start earlier: a shorter limit, fewer members, smaller ones. Called by `fairway when`.
+In: a `StartPlan` and an `AskedJob`. Out: a `StartAnswer`: now and where, or three dates and who is ahead; and what
+would let it start earlier: a shorter limit, fewer members, smaller ones. Called by `fairway when`.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from fairway.batch.job import BatchJob, JobLedger, JobWishes
+from msgspec import structs
+
 from fairway.batch.limits import limit_standing
+from fairway.batch.members_alike import alike, size_words
 from fairway.batch.priority import PriorityFactors, PriorityWeights, job_priority, relative_factor
 from fairway.batch.reasons import JobState
-from fairway.batch.wishes import QUEUE, read_wishes
 from fairway.exit_codes import USAGE
-from fairway.explain.queues.job_list import dates_document
-from fairway.explain.queues.past_plan import PastPlan
-from fairway.explain.queues.queue_jobs import MembersAlike, QueueJob, ToldDates
-from fairway.explain.queues.run_queues import check_name, few
-from fairway.explain.queues.share_table import fair_shares
-from fairway.model import Pod, UserError, convert
+from fairway.explain.queues.asked_jobs import AskedJob
+from fairway.explain.queues.job_list import dates_document, read_dates
+from fairway.explain.queues.queue_jobs import QueueJob, ToldDates
+from fairway.explain.queues.queue_moment import QueueMoment, TimeWords
+from fairway.explain.queues.run_queues import few
+from fairway.explain.queues.start_plan import StartPlan
+from fairway.model import Pod, UserError
 from fairway.model.requests import pod_requests
 from fairway.plan import StartEstimate, WaitingJob
-from fairway.record import Run
-from fairway.words import clock_text, count_text, length_text, nodes_text
+from fairway.words import count_text, length_text, nodes_text
 
 __all__ = [
-    "AskedJob",
+    "EarlierStart",
+    "ReadyQuestion",
     "StartAnswer",
-    "asked_of_pods",
     "earlier_starts",
-    "light",
-    "pod_of_size",
+    "prepare_start",
+    "read_answer",
     "start_answer",
+    "start_of",
     "told_answer",
 ]
 
@@ -46,14 +47,23 @@ WORTH: Final = 0.8
 """A change is worth telling if the job then waits for no more than this share of the time."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskedJob:
-    """A job that somebody might submit."""
+class EarlierStart(NamedTuple):
+    """What would let it start earlier."""
 
-    name: str
-    queue: str
-    job: BatchJob
-    limit: float
+    change: str
+    likely: float | None = None  # None: now
+
+    def starts(self, times: TimeWords) -> str:
+        """When, in words."""
+        return "now" if self.likely is None else f"likely {times.clock(self.likely)}"
+
+    def words(self, times: TimeWords) -> str:
+        """A line of an answer."""
+        return f"  {self.change}: {self.starts(times)}"
+
+    def document(self, times: TimeWords) -> dict[str, Any]:
+        """In plain values."""
+        return {"change": self.change, "starts": self.starts(times), "likelySeconds": self.likely}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +72,15 @@ class StartAnswer:
 
     name: str
     queue: str
-    at: float
+    times: TimeWords
     size: str
     limit: float
     nodes: tuple[str, ...] = ()  # where it starts at once; empty: it does not
     dates: ToldDates | None = None
     refusal: str = ""  # why it can not run as asked; "": it can
-    changes: Sequence[tuple[str, str]] = field(default_factory=tuple)  # what would be earlier, and when
+    waits_for: str = ""  # what keeps a job of the run out of the plan, so that it has no date
+    is_known: bool = False  # it is a job of the run
+    changes: Sequence[EarlierStart] = field(default_factory=tuple)
 
     @property
     def has_date(self) -> bool:
@@ -79,10 +91,12 @@ class StartAnswer:
         """The text."""
         about = f"{self.name} ({self.size}, {_limit_words(self.limit)}, queue {self.queue})"
         if self.refusal:
-            return [f"{about} would be refused: {self.refusal}"]
+            return [f"{about} {'is' if self.is_known else 'would be'} refused: {self.refusal}"]
+        if self.waits_for:
+            return [f"{about} has no date while it waits for {self.waits_for}"]
         if self.nodes:
             return [f"{about} would start now, on {nodes_text(len(self.nodes))}: {few(list(self.nodes))}"]
-        return [f"{about} would start {self._words()}", *(f"  {change}: {when}" for change, when in self.changes)]
+        return [f"{about} would start {self._words()}", *(each.words(self.times) for each in self.changes)]
 
     def _words(self) -> str:
         dates = self.dates
@@ -91,9 +105,9 @@ class StartAnswer:
         if dates.likely == math.inf:
             return f"later than the plan looks ahead{behind}"
         promise = " (promised)" if dates.is_promised else ""
-        parts = [f"likely {clock_text(dates.likely)}"]
-        parts += [f"safe {clock_text(dates.safe)}"] if dates.safe < math.inf else []
-        parts += [f"by limits {clock_text(dates.by_limits)}{promise}"] if dates.by_limits < math.inf else []
+        parts = [f"likely {self.times.clock(dates.likely)}"]
+        parts += [f"safe {self.times.clock(dates.safe)}"] if dates.safe < math.inf else []
+        parts += [f"by limits {self.times.clock(dates.by_limits)}{promise}"] if dates.by_limits < math.inf else []
         return f"{' · '.join(parts)}{behind}"
 
     def document(self) -> dict[str, Any]:
@@ -103,95 +117,134 @@ class StartAnswer:
             "queue": self.queue,
             "size": self.size,
             "limitSeconds": None if self.limit == math.inf else self.limit,
+            "isKnown": self.is_known,
             "startsNow": bool(self.nodes),
             "nodes": list(self.nodes),
             "refusal": self.refusal or None,
+            "waitsFor": self.waits_for or None,
             "dates": None if self.dates is None else dates_document(self.dates),
-            "earlier": [{"change": change, "starts": when} for change, when in self.changes],
+            "earlier": [each.document(self.times) for each in self.changes],
         }
 
 
-def told_answer(job: QueueJob, at: float) -> StartAnswer:
-    """When a job of the run starts that waits, as it was told last."""
+def read_answer(document: Mapping[str, Any], times: TimeWords) -> StartAnswer:
+    """An answer again from its document; `UserError` if it is none of ours."""
+    try:
+        dates = document["dates"]
+        return StartAnswer(
+            document["job"],
+            document["queue"],
+            times,
+            document["size"],
+            _seconds(document["limitSeconds"]),
+            tuple(document["nodes"]),
+            None if dates is None else read_dates(dates),
+            document["refusal"] or "",
+            document["waitsFor"] or "",
+            bool(document["isKnown"]),
+            tuple(EarlierStart(each["change"], each["likelySeconds"]) for each in document["earlier"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"the answer is not in the words of this version: {type(error).__name__} {error}"
+        raise UserError(what, "is it `fairway run` that answers there, and of which version?") from error
+
+
+def _seconds(number: float | None) -> float:
+    return math.inf if number is None else float(number)
+
+
+def told_answer(moment: QueueMoment, job: QueueJob, plan_then: Callable[[], StartPlan] | None = None) -> StartAnswer:
+    """When a job starts that waits: as it was told last, or as the plan has it, where there is one, if it was not."""
+    answer = StartAnswer(job.job, job.queue, moment.times, job.size, job.limit, dates=job.dates, is_known=True)
+    if job.state is JobState.REFUSED:
+        return replace(answer, refusal=_reason(job))
     if not job.waits:
         raise UserError(
             f"{job.job} does not wait: it is {job.state.lower()}", f"fairway jobs {job.job} says more", USAGE
         )
-    return StartAnswer(job.job, job.queue, at, job.size, job.limit, dates=job.dates)
+    if job.dates is not None:
+        return answer
+    plan = None if plan_then is None else plan_then()
+    if plan is None:
+        return replace(answer, waits_for=_reason(job))
+    waiting = next((each for known, each in plan.waiting if known.number == job.number), None)
+    if waiting is None:
+        return replace(answer, waits_for=_reason(job))
+    return replace(answer, dates=_told(plan, plan.estimate(waiting, plan.place(job), plan.predicted[waiting.key])))
 
 
-def asked_of_pods(plan: PastPlan, name: str, pods: Sequence[Pod], queue: str | None, limit: float | None) -> AskedJob:
-    """A job of these pods, in the queue that they name unless said otherwise."""
-    first = pods[0]
-    said = [first.metadata.annotations, first.metadata.labels]
-    named = queue or next((each[QUEUE] for each in said if QUEUE in each), None)
-    if named is None and len(plan.settings.queues) == 1:
-        (named,) = plan.settings.queues
-    if named is None:
-        known = sorted(plan.settings.queues)
-        raise UserError(f"{name} names no queue; there are {few(known)}", f"--queue {known[0]}", USAGE)
-    check_name("queue", named, plan.settings.queues, "--queue")
-    wishes: JobWishes = read_wishes(said, first, named, plan.at)
-    if wishes.problem:
-        raise UserError(f"{name}: {wishes.problem}", "correct that annotation")
-    if limit is not None:
-        wishes = replace(wishes, limit=limit)
-    job = BatchJob(name, f"asked/{name}", None, wishes, JobLedger(plan.at), min_count=len(pods))
-    job.members = {f"asked/{name}/{number}": pod for number, pod in enumerate(pods)}
-    job.priority_class = max(pod.priority for pod in pods)
-    default = plan.settings.queues[named].limits.default
-    asked = wishes.limit if wishes.limit is not None else math.inf if default is None else float(default)
-    return AskedJob(name, named, job, asked)
+def _reason(job: QueueJob) -> str:
+    change = job.story.now
+    return f"{change.reason}: {change.message}" if change.message else change.reason
 
 
-def start_answer(run: Run, plan: PastPlan, asked: AskedJob) -> StartAnswer:
+class ReadyQuestion(NamedTuple):
+    """A job that is asked about, and what the cluster itself says of it."""
+
+    asked: AskedJob
+    answer: StartAnswer  # as far as it is known
+    job: WaitingJob | None = None  # as the plan sees it; None: it is refused
+
+
+def start_answer(plan: StartPlan, asked: AskedJob) -> StartAnswer:
     """When it would start, submitted at that moment."""
+    return start_of(plan, prepare_start(plan, asked))
+
+
+def prepare_start(plan: StartPlan, asked: AskedJob) -> ReadyQuestion:
+    """What has to be looked up in the cluster itself, which takes a few milliseconds."""
     spec = plan.settings.queues[asked.queue]
     size = _size(list(asked.job.members.values()))
-    answer = StartAnswer(asked.name, asked.queue, plan.at, size, asked.limit)
+    answer = StartAnswer(asked.name, asked.queue, plan.moment.times, size, asked.limit)
     refused = limit_standing(asked.job, spec.limits, plan.at)
     if refused is not None and refused.state is JobState.REFUSED:
-        return replace(answer, refusal=f"{refused.reason}: {refused.words}")
+        return ReadyQuestion(asked, replace(answer, refusal=f"{refused.reason}: {refused.words}"))
     if not spec.takes_jobs:
-        return replace(answer, refusal=f"QueueClosed: the queue is {spec.state}")
-    job = plan.plan_of(asked.job)
-    place = plan.place_of(asked.queue, _priority(run, plan, asked), plan.at, math.inf)
+        return ReadyQuestion(asked, replace(answer, refusal=f"QueueClosed: the queue is {spec.state}"))
+    job = plan.plan_job(asked.job, None)
+    refused = plan.refusal(asked.job, job)
+    if refused is not None:
+        return ReadyQuestion(asked, replace(answer, refusal=f"{refused.reason}: {refused.words}"))
+    return ReadyQuestion(asked, answer, job)
+
+
+def start_of(plan: StartPlan, question: ReadyQuestion) -> StartAnswer:
+    """The answer; looks at nothing but the plan."""
+    asked, answer, job = question.asked, question.answer, question.job
+    if job is None:
+        return answer
+    spec = plan.settings.queues[asked.queue]
+    place = plan.place_of(asked.queue, _priority(plan, asked), plan.at, math.inf)
     now = plan.starts_now(job, place) if spec.starts_jobs else []
     if now:
         return replace(answer, nodes=now[0])
     dates = _dates(plan, asked, job, place)
-    if dates.likely == math.inf and dates.by_limits == math.inf and not _fits_ever(plan, job):
-        return replace(answer, refusal=f"NeverFits: no set of nodes that it may use could ever hold {size}")
     changes = tuple(earlier_starts(plan, job, place, asked.limit, asked.job.wishes.user)) if spec.starts_jobs else ()
     return replace(answer, dates=dates, changes=changes)
 
 
-def _dates(plan: PastPlan, asked: AskedJob, job: WaitingJob, place: tuple[float, ...]) -> ToldDates:
+def _dates(plan: StartPlan, asked: AskedJob, job: WaitingJob, place: tuple[float, ...]) -> ToldDates:
     predicted = plan.history.predict(asked.job.wishes.user, asked.queue, job.duration, asked.job.wishes.expected)
     return _told(plan, plan.estimate(job, place, predicted))
 
 
-def _told(plan: PastPlan, found: StartEstimate) -> ToldDates:
+def _told(plan: StartPlan, found: StartEstimate) -> ToldDates:
     ahead = (found.ahead_jobs, found.ahead_cpu, found.ahead_gpu)
     nodes = plan.node_names(iter(found.nodes))
     dates = (found.as_of, found.likely, found.safe, found.by_limits)
     return ToldDates(*dates, found.is_promised, False, found.basis.way, *ahead, nodes, 0, {})
 
 
-def _fits_ever(plan: PastPlan, job: WaitingJob) -> bool:
-    """Would it start on the empty machine?"""
-    calendar = plan.calendar
-    return calendar.without([*plan.ends, *calendar.promises]).search(job) is not None
-
-
 def earlier_starts(
-    plan: PastPlan, job: WaitingJob, place: tuple[float, ...], limit: float, user: str
-) -> Iterator[tuple[str, str]]:
+    plan: StartPlan, job: WaitingJob, place: tuple[float, ...], limit: float, user: str
+) -> Iterator[EarlierStart]:
     """What would let it start earlier; each was tried."""
     for share in SHORTER:
         shorter = _round(limit * share)
-        if math.isfinite(limit) and plan.starts_now(replace(job, duration=job.duration * shorter / limit), place):
-            yield f"with a limit of {length_text(shorter)}", "now"
+        if math.isfinite(limit) and plan.starts_now(
+            structs.replace(job, duration=job.duration * shorter / limit), place
+        ):
+            yield EarlierStart(f"with a limit of {length_text(shorter)}")
             break
     if len(job.classes) != 1:
         return
@@ -202,21 +255,21 @@ def earlier_starts(
         count = math.floor(members.count * share)
         if count < 1 or count == members.count:
             break
-        smaller = replace(job, classes=(replace(members, count=count),))
+        smaller = structs.replace(job, classes=(structs.replace(members, count=count),))
         if plan.starts_now(smaller, place):
-            yield f"with {count} of {members.count} members", "now"
+            yield EarlierStart(f"with {count} of {members.count} members")
             break
         found = plan.estimate(smaller, place, predicted).likely
-        if found - plan.at <= WORTH * (likely - plan.at):
-            yield f"with {count} of {members.count} members", f"likely {clock_text(found)}"
+        if found < math.inf and found - plan.at <= WORTH * (likely - plan.at):
+            yield EarlierStart(f"with {count} of {members.count} members", found)
             break
 
 
-def _priority(run: Run, plan: PastPlan, asked: AskedJob) -> int:
+def _priority(plan: StartPlan, asked: AskedJob) -> int:
     """Its priority as it comes: nothing for age, its user's fair share, its queue's and its class's part."""
     spec = plan.settings.queues[asked.queue]
     weights = spec.weights
-    shares = fair_shares(run, plan.at, plan.settings, plan.jobs)
+    shares = plan.moment.shares()
     account = asked.job.wishes.account or spec.accounts.default
     factor = 0.0
     if weights.fair_share and account in shares.tree:
@@ -229,11 +282,7 @@ def _priority(run: Run, plan: PastPlan, asked: AskedJob) -> int:
 
 
 def _size(pods: Sequence[Pod]) -> str:
-    counts: dict[tuple[tuple[str, int], ...], int] = {}
-    for pod in pods:
-        key = tuple(sorted(pod_requests(pod).items()))
-        counts[key] = counts.get(key, 0) + 1
-    return " + ".join(MembersAlike(count, dict(key)).words for key, count in counts.items())
+    return size_words(alike(dict(sorted(pod_requests(pod).items())) for pod in pods))
 
 
 def _limit_words(limit: float) -> str:
@@ -244,46 +293,3 @@ def _round(seconds: float) -> float:
     """Whole minutes, or whole quarters of an hour from an hour on."""
     unit = 900.0 if seconds >= 3600 else 60.0
     return max(math.floor(seconds / unit) * unit, 60.0) if math.isfinite(seconds) else seconds
-
-
-def light(plan: PastPlan, queue: str) -> str:
-    """Is there room for the usual? Two jobs of the queue's usual limit and smallest common size are tried.
-
-    free: both would start now, busy: one, full: none.
-    """
-    spec = plan.settings.queues[queue]
-    if not spec.starts_jobs or not spec.takes_jobs:
-        return "full"
-    members = _smallest_common(plan, queue)
-    amounts = {name: f"{amount}m" if name == "cpu" else str(amount) for name, amount in members.amounts.items()}
-    pod = _pod(next(iter(plan.trial.profiles)), amounts, None)
-    asked = asked_of_pods(plan, "light", [pod] * members.count, queue, None)
-    place = plan.place_of(queue, -math.inf, plan.at, math.inf)
-    return ("full", "busy", "free")[len(plan.starts_now(plan.plan_of(asked.job), place, copies=2))]
-
-
-def _smallest_common(plan: PastPlan, queue: str) -> MembersAlike:
-    """The smallest size that at least a tenth of its jobs have had; one CPU if it has had none."""
-    sizes = [job.members[0] for job in plan.jobs if job.queue == queue and len(job.members) == 1]
-    if not sizes:
-        return MembersAlike(1, {"cpu": 1000})
-    counts = Counter((each.count, tuple(sorted(each.amounts.items()))) for each in sizes)
-    common = [size for size, count in counts.items() if count * 10 >= len(sizes)] or list(counts)
-    count, amounts = min(common, key=lambda size: (size[0] * sum(amount for _, amount in size[1]), size))
-    return MembersAlike(count, dict(amounts))
-
-
-def pod_of_size(scheduler: str, cpu: str | None, memory: str | None, gpu: int, user: str | None) -> Pod:
-    """A pod that asks for so much; `UserError` for what is no amount."""
-    asked = {"cpu": cpu, "memory": memory, "nvidia.com/gpu": str(gpu) if gpu else None}
-    amounts = {name: amount for name, amount in asked.items() if amount is not None}
-    try:
-        return _pod(scheduler, amounts, user)
-    except ValueError as error:
-        raise UserError(f"that is no amount: {error}", "write 4 or 500m of cpu, 16Gi of memory", USAGE) from error
-
-
-def _pod(scheduler: str, amounts: dict[str, str], user: str | None) -> Pod:
-    container = {"name": "job", "image": "job", "resources": {"requests": amounts}}
-    metadata = {"name": "it", "namespace": "default", "annotations": {"fairway.dev/user": user} if user else {}}
-    return convert({"metadata": metadata, "spec": {"schedulerName": scheduler, "containers": [container]}}, Pod)

@@ -1,6 +1,6 @@
-"""Who used how much: the books of a run, up to a moment.
+"""Who used how much: the books, up to a moment.
 
-In: an open run, a time, and by what sums are wanted. Out: a `UsageTable`: charges by account, user, queue or day, with
+In: queues at a moment, and by what sums are wanted. Out: a `UsageTable`: charges by account, user, queue or day, with
 what was given back; and lines of the books, for export. Charges are cut at the moment and at the borders of a period by
 the code that made them (`fairway.batch.accounts`). Called by `fairway usage` and by `job_sheet`.
 """
@@ -11,29 +11,23 @@ import datetime as dt
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from fairway.batch.accounts import MILLI, AccountTree
-from fairway.batch.accounts.charges import LineKind, charge_between
-from fairway.batch.accounts.periods import cut, period_at, read_period
-from fairway.batch.job import RunInterval
-from fairway.batch.settings import BatchSettings
+from fairway.batch.accounts.periods import cut, read_period
 from fairway.exit_codes import USAGE
 from fairway.explain.queues.queue_jobs import QueueJob
-from fairway.explain.queues.run_queues import check_name, run_settings
+from fairway.explain.queues.queue_moment import BookLine, QueueMoment
+from fairway.explain.queues.run_queues import check_name
 from fairway.model import UserError
-from fairway.record import Run, export_table
 from fairway.tables import Column
 from fairway.words import count_text, time_text
 
 __all__ = [
     "USAGE_COLUMNS",
-    "BookLine",
     "UsageBy",
     "UsageTable",
-    "book_lines",
     "budget_words",
-    "export_lines",
     "job_charge",
     "period_times",
     "usage_table",
@@ -49,31 +43,6 @@ USAGE_COLUMNS: Final = (
     Column("share", "SHARE", right=True),
     Column("budget", "OF BUDGET", right=True),
 )
-
-
-class BookLine(NamedTuple):
-    """A line of the books, cut to what is asked about."""
-
-    job_id: int
-    job: str
-    account: str
-    user: str
-    queue: str
-    start: float
-    end: float
-    rate: float
-    charge: int  # thousandths of a unit; negative: given back
-    kind: str
-    reason: str
-    day: str = ""  # where sums by day are wanted
-
-    def within(self, since: float, until: float) -> BookLine | None:
-        """The part of it between two times; None: there is none."""
-        start, end = max(self.start, since), min(self.end, until)
-        if end <= start:
-            return None
-        charge = charge_between(RunInterval(self.start, self.end, self.rate), since, until)
-        return self._replace(start=start, end=end, charge=-charge if self.charge < 0 else charge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +72,7 @@ class UsageTable:
         share = used / whole if whole else 0.0
         budget = self.budgets.get(name) if self.by == "account" else None
         row: dict[str, Any] = {"name": name or ("" if exact else "(none)"), "units": used / MILLI}
-        row["jobs"] = len({line.job_id for line in lines})
+        row["jobs"] = len({line.job_id for line in lines if line.job})
         row["used"] = used / MILLI if exact else round(used / MILLI)
         row["givenBack"] = back / MILLI if exact else round(back / MILLI) or None
         row["share"] = share if exact else f"{share:.0%}"
@@ -112,13 +81,15 @@ class UsageTable:
 
     def document(self) -> dict[str, Any]:
         """All of it, in plain values."""
-        about = {"fromSeconds": self.since, "toSeconds": self.until, "total": self.total}
+        since = None if self.since == -math.inf else self.since
+        about = {"fromSeconds": since, "toSeconds": self.until, "total": self.total}
         return about | {"usage": [{key: row[key] for key in row if key != "units"} for row in self.rows(exact=True)]}
 
     @property
     def words(self) -> str:
         """The sum, and which time it is about."""
-        return f"{count_text(round(self.total))} units from {time_text(self.since)} to {time_text(self.until)}"
+        since = "" if self.since == -math.inf else f"from {time_text(self.since)} "
+        return f"{count_text(round(self.total))} units {since}to {time_text(self.until)}"
 
     @property
     def total(self) -> float:
@@ -134,45 +105,23 @@ KEYS: Final[dict[UsageBy, Callable[[BookLine], str]]] = {
 }
 
 
-def usage_table(run: Run, since: float, until: float, by: UsageBy, account: str | None) -> UsageTable:
+def usage_table(moment: QueueMoment, since: float, until: float, by: UsageBy, account: str | None) -> UsageTable:
     """The books between two times; with `account` only its lines and those of accounts below it."""
-    settings = run_settings(run)
-    check_name("account", account, settings.accounts, "--account")
-    tree = AccountTree(settings.accounts)
+    accounts = moment.settings.accounts
+    found = list(moment.lines(since, until))
+    check_name("account", account, {*accounts, *(line.account for line in found if line.account)}, "--account")
+    tree = AccountTree(accounts)
     names = None if account is None else frozenset({account, *_below(tree, account)})
-    lines = [line for line in book_lines(run, since, until) if names is None or line.account in names]
+    lines = [line for line in found if names is None or line.account in names]
     if by == "day":
-        lines = [day for line in lines for day in _days(line, run.began)]
-    return UsageTable(since, until, by, lines, _budgets(run, until, settings, tree), names)
+        lines = [day for line in lines for day in _days(line, moment.epoch)]
+    return UsageTable(since, until, by, lines, _budgets(moment, until, tree), names)
 
 
-def book_lines(run: Run, since: float, until: float) -> Iterator[BookLine]:
-    """The lines of the books between two times. What was given back counts from when the job had lost it."""
-    for row in run.charges.where("from_seconds < ?", until):
-        line = BookLine(
-            row["job_id"],
-            row["job"],
-            row["account"],
-            row["user_name"],
-            row["queue"],
-            row["from_seconds"],
-            row["to_seconds"],
-            row["rate"],
-            row["charge_milli"],
-            row["kind"],
-            row["reason"] or "",
-        )
-        if line.kind == LineKind.REFUND and line.end > until:
-            continue
-        part = line.within(since, until)
-        if part is not None:
-            yield part
-
-
-def _days(line: BookLine, began: float) -> Iterator[BookLine]:
+def _days(line: BookLine, epoch: float) -> Iterator[BookLine]:
     """The line, cut at midnights."""
-    for day in cut("day", began + line.start, began + line.end):
-        part = line.within(day.start - began, day.end - began)
+    for day in cut("day", epoch + line.start, epoch + line.end):
+        part = line.within(day.start - epoch, day.end - epoch)
         if part is not None:
             yield part._replace(day=day.name)
 
@@ -186,24 +135,22 @@ def _below(tree: AccountTree, account: str) -> Iterator[str]:
 # -- budgets -----------------------------------------------------------------------------------------------------------
 
 
-def _budgets(run: Run, at: float, settings: BatchSettings, tree: AccountTree) -> dict[str, float]:
+def _budgets(moment: QueueMoment, until: float, tree: AccountTree) -> dict[str, float]:
     """How much of each account's budget is used in the period in which the moment lies."""
     found = {}
-    for name, spec in settings.accounts.items():
+    for name, spec in moment.settings.accounts.items():
         if spec.budget is not None:
-            period = period_at(spec.budget.period, run.began + at)
-            names = {name, *_below(tree, name)}
-            used = sum(line.charge for line in book_lines(run, period.start - run.began, at) if line.account in names)
+            used = moment.charged({name, *_below(tree, name)}, spec.budget.period, until)
             found[name] = used / MILLI / spec.budget.amount
     return found
 
 
-def budget_words(run: Run, at: float, settings: BatchSettings, job: QueueJob) -> str:
+def budget_words(moment: QueueMoment, job: QueueJob) -> str:
     """How much of its account's budget is used; "": there is none."""
-    spec = settings.accounts.get(job.account)
+    spec = moment.settings.accounts.get(job.account)
     if spec is None or spec.budget is None:
         return ""
-    used = _budgets(run, at, settings, AccountTree(settings.accounts))[job.account]
+    used = _budgets(moment, moment.at, AccountTree(moment.settings.accounts))[job.account]
     return (
         f"budget {used:.0%} used this {spec.budget.period}"
         if spec.budget.period != "ever"
@@ -211,30 +158,22 @@ def budget_words(run: Run, at: float, settings: BatchSettings, job: QueueJob) ->
     )
 
 
-def job_charge(run: Run, at: float, job: QueueJob) -> float:
+def job_charge(moment: QueueMoment, job: QueueJob) -> float:
     """What the job cost by then, in units."""
-    return sum(line.charge for line in book_lines(run, -math.inf, at) if line.job_id == job.number) / MILLI
+    return sum(line.charge for line in moment.lines(-math.inf, moment.at) if line.job_id == job.number) / MILLI
 
 
-def export_lines(run: Run, table: UsageTable, path: str) -> int:
-    """Write the lines that begin in the time that the table is about, whole, into a file; returns how many."""
-    rows = run.charges.where("from_seconds >= ? AND from_seconds < ?", table.since, table.until)
-    if table.accounts is not None:
-        marks = ", ".join("?" * len(table.accounts))
-        rows = rows.where(f"account IN ({marks})", *sorted(table.accounts))
-    export_table(run, path, "charges", rows)
-    return len(rows)
-
-
-def period_times(name: str, run: Run, at: float) -> tuple[float, float]:
-    """When a period of the calendar begins and ends in the run's time, up to the moment."""
+def period_times(name: str, moment: QueueMoment) -> tuple[float, float]:
+    """When a period of the calendar begins and ends by the moment's clock, up to the moment."""
     try:
         period = read_period(name)
     except ValueError as error:
         raise UserError(f"--period {error}", "", USAGE) from error
-    begin, end = period.start - run.began, min(period.end - run.began, at)
-    if end <= max(begin, 0.0):
-        began = dt.datetime.fromtimestamp(run.began, dt.UTC)
-        hint = f"it began on {began:%Y-%m-%d}, and ends {time_text(at)} later"
-        raise UserError(f"the run has nothing of {name} by {time_text(at)}", hint, USAGE)
-    return max(begin, 0.0), end
+    begin, end = max(period.start - moment.epoch, moment.begins), min(period.end - moment.epoch, moment.at)
+    if end <= begin and moment.begins == -math.inf:
+        raise UserError(f"{name} has not begun", "give a period that has", USAGE)
+    if end <= begin:
+        began = dt.datetime.fromtimestamp(moment.epoch + moment.begins, dt.UTC)
+        hint = f"it began on {began:%Y-%m-%d}, and ends {time_text(moment.at)} later"
+        raise UserError(f"the run has nothing of {name} by {time_text(moment.at)}", hint, USAGE)
+    return begin, end

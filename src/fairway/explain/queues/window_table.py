@@ -1,6 +1,6 @@
-"""Maintenance windows at a moment of a run: their phase, when they are, and whose jobs they are in the way of.
+"""Maintenance windows at a moment: their phase, when they are, and whose jobs they are in the way of.
 
-In: an open run and a time. Out: a `WindowTable`, whose windows are looked at by the rules that the desk goes by
+In: queues at a moment. Out: a `WindowTable`, whose windows are looked at by the rules that the desk goes by
 (`fairway.batch.windows`), with what was written down of them; and the reservations, whose nodes are closed as well.
 Called by `fairway maintenance`.
 """
@@ -8,24 +8,17 @@ Called by `fairway maintenance`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from fairway.batch.reservations import ReservationView
-from fairway.batch.windows import NodeSight, Phase, WindowView
-from fairway.explain.queues.past_closings import (
-    WrittenClosing,
-    reservation_views,
-    window_views,
-    written_closings,
-)
-from fairway.explain.queues.queue_jobs import QueueJob, queue_jobs
-from fairway.explain.queues.run_queues import check_name, run_settings
-from fairway.record import Run
-from fairway.record.snapshot import nodes_at
+from fairway.batch.windows import Phase, WindowView
+from fairway.explain.queues.queue_jobs import QueueJob
+from fairway.explain.queues.queue_moment import KeptReservation, QueueMoment
+from fairway.explain.queues.run_queues import check_name
 from fairway.tables import Column
-from fairway.words import clock_text, length_text
+from fairway.words import length_text
 
 __all__ = ["WINDOW_COLUMNS", "SeenWindow", "WindowTable", "window_table"]
 
@@ -58,20 +51,12 @@ class SeenWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenReservation:
-    """A reservation at a moment."""
-
-    view: ReservationView
-    words: str = ""  # what is in its way
-
-
-@dataclass(frozen=True, slots=True)
 class WindowTable:
     """All windows and reservations."""
 
-    at: float
+    moment: QueueMoment
     windows: Sequence[SeenWindow]
-    reservations: Sequence[SeenReservation] = ()
+    reservations: Sequence[KeptReservation] = ()
 
     def rows(self) -> list[dict[str, Any]]:
         """For people."""
@@ -80,15 +65,17 @@ class WindowTable:
     def document(self) -> dict[str, Any]:
         """For programs."""
         return {
-            "atSeconds": self.at,
+            "atSeconds": self.moment.at,
             "windows": [_document(each) for each in self.windows],
             "reservations": [_reservation_document(each) for each in self.reservations],
         }
 
-    def _reservation_row(self, seen: SeenReservation) -> dict[str, Any]:
+    def _reservation_row(self, seen: KeptReservation) -> dict[str, Any]:
         view = seen.view
         is_over = view.phase in ("Done", "Cancelled")
-        when = f"until {clock_text(view.end)}" if self.at >= view.start else self._begins(view.start)
+        when = (
+            f"until {self.moment.times.clock(view.end)}" if self.moment.at >= view.start else self._begins(view.start)
+        )
         return {
             "name": view.reservation.name,
             "phase": view.phase.lower(),
@@ -102,7 +89,7 @@ class WindowTable:
         }
 
     def _begins(self, start: float) -> str:
-        return f"{clock_text(start)}, in {length_text(start - self.at)}"
+        return f"{self.moment.times.clock(start)}, in {length_text(start - self.moment.at)}"
 
     def _row(self, seen: SeenWindow) -> dict[str, Any]:
         spec = seen.view.window.spec
@@ -122,38 +109,24 @@ class WindowTable:
         if seen.start is None:
             return None
         if seen.view.phase is Phase.ACTIVE:
-            return f"until {clock_text(seen.view.occurrences[0].end)}"
+            return f"until {self.moment.times.clock(seen.view.occurrences[0].end)}"
         return self._begins(seen.start)
 
 
-def window_table(run: Run, at: float, name: str | None = None) -> WindowTable:
-    """All windows at that time, or one; `UserError` if there is none of that name."""
-    settings = run_settings(run)
+def window_table(moment: QueueMoment, name: str | None = None) -> WindowTable:
+    """All windows then, or one; `UserError` if there is none of that name."""
+    settings, at = moment.settings, moment.at
     check_name("window", name, {**settings.windows, **settings.reservations}, "fairway maintenance")
-    sights = [
-        NodeSight(node.metadata.name, row, node.metadata.labels, node.spec.unschedulable)
-        for row, node in enumerate(nodes_at(run, at))
-    ]
-    jobs = [job for job in queue_jobs(run, at) if job.runs]
-    written = written_closings(run, at, "maintenance")
-    kept = written_closings(run, at, "reservation")
+    jobs = [job for job in moment.jobs if job.runs]
     return WindowTable(
-        at,
+        moment,
         [
-            SeenWindow(view, _in_the_way(view, jobs, at), _written(written, view.window.name).jobs)
-            for view in window_views(settings, written, sights, at, run.began)
+            SeenWindow(view, _in_the_way(view, jobs, at), told)
+            for view, told in moment.windows()
             if name in (None, view.window.name)
         ],
-        [
-            SeenReservation(view, _written(kept, view.reservation.name).words)
-            for view in reservation_views(settings, kept, at, run.began)
-            if name in (None, view.reservation.name)
-        ],
+        [kept for kept in moment.reservations() if name in (None, kept.view.reservation.name)],
     )
-
-
-def _written(written: Mapping[str, WrittenClosing], name: str) -> WrittenClosing:
-    return written.get(name, WrittenClosing("", (), (), ""))
 
 
 def _whom(view: ReservationView) -> str:
@@ -193,7 +166,7 @@ def _document(seen: SeenWindow) -> dict[str, Any]:
     }
 
 
-def _reservation_document(seen: SeenReservation) -> dict[str, Any]:
+def _reservation_document(seen: KeptReservation) -> dict[str, Any]:
     view = seen.view
     return {
         "name": view.reservation.name,

@@ -30,6 +30,7 @@ from fairway.live.api.rate_limit import RateLimit
 __all__ = ["Answer", "Connection", "RequestObserver", "StreamError"]
 
 TIMEOUT_SECONDS = 30.0
+WRITES = frozenset(("POST", "PUT", "PATCH"))
 CONNECT_SECONDS = 10.0
 RequestObserver = Callable[[str, str, int, float], None]
 """Told of every request: method, host, status (0: no answer), seconds."""
@@ -103,6 +104,11 @@ class Connection:
         """The server's address."""
         return self._base
 
+    @property
+    def namespace(self) -> str:
+        """Where things are that are named without a namespace: as the kubeconfig's context says."""
+        return self._credentials.namespace
+
     async def close(self) -> None:
         """Hang up."""
         self._pool.close()
@@ -147,8 +153,8 @@ class Connection:
         begun = self._clock.monotonic()
         status = 0
         try:
-            if method == "POST" and not query and body is not None and self._credentials.proxy is None:
-                answer = await self._post(path, headers, body, timeout)
+            if method in WRITES and not query and body is not None and self._credentials.proxy is None:
+                answer = await self._write(method, path, headers, body, timeout)
                 status = answer.status
                 return answer
             async with self._session.request(
@@ -170,11 +176,11 @@ class Connection:
             if self.on_request is not None:
                 self.on_request(method, self._host, status, self._clock.monotonic() - begun)
 
-    async def _post(self, path: str, headers: dict[str, str], body: bytes, seconds: float) -> Answer:
-        """Bindings and events: there are thousands of them, so they go the short way."""
+    async def _write(self, method: str, path: str, headers: dict[str, str], body: bytes, seconds: float) -> Answer:
+        """Bindings, events, records: there are thousands of them, so they go the short way."""
         if not path.isascii() or any(sign in path for sign in " \r\n"):
             raise ValueError(f"not a path: {path!r}")
-        lines = [f"POST {self._prefix}{path} HTTP/1.1", self._common, f"Content-Length: {len(body)}"]
+        lines = [f"{method} {self._prefix}{path} HTTP/1.1", self._common, f"Content-Length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         request = "\r\n".join([*lines, "\r\n"]).encode("latin-1") + body
         credentials = self._credentials

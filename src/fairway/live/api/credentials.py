@@ -90,6 +90,7 @@ class Credentials:
         self.ssl: ssl.SSLContext | None = None
         self.server_name: str | None = None
         self.proxy: str | None = None
+        self.namespace = "default"  # the context's, or that of this pod
 
     @classmethod
     async def load(
@@ -140,7 +141,7 @@ class Credentials:
 
     async def _read_kubeconfig(self) -> None:
         chosen = read_context(self._path, self._context)
-        cluster, user = chosen
+        cluster, user = chosen.cluster, chosen.user
         url = (self._master or cluster.text("server")).rstrip("/")
         if urlsplit(url).scheme not in ("http", "https"):
             raise cluster.broken("server", "is not an address", "write https://HOST:PORT")
@@ -154,7 +155,7 @@ class Credentials:
                 certificate, key = given.certificate, given.key
         else:
             header = _static_header(chosen)
-        self.url = url
+        self.url, self.namespace = url, chosen.namespace
         self._header = header
         self.server_name = cluster.text("tls-server-name") or None
         self.proxy = cluster.text("proxy-url") or _environment_proxy(url)
@@ -168,6 +169,8 @@ class Credentials:
         try:
             token = (self._service_account / "token").read_text().strip()
             authorities = (self._service_account / "ca.crt").read_bytes()
+            namespace = self._service_account / "namespace"
+            self.namespace = (namespace.read_text().strip() if namespace.is_file() else "") or "default"
         except OSError as error:
             raise self._broken(f"{error.filename}: {error.strerror}") from None
         if not (host and port and token and authorities):

@@ -93,6 +93,7 @@ class ChosenContext(NamedTuple):
 
     cluster: KubeconfigEntry
     user: KubeconfigEntry
+    namespace: str = "default"  # of what is named without one
 
 
 def read_context(paths: str, context: str | None) -> ChosenContext:
@@ -110,7 +111,8 @@ def read_context(paths: str, context: str | None) -> ChosenContext:
     if cluster is None:
         raise BrokenKubeconfig(paths, f'context "{name}": its cluster is not in clusters', names)
     user = _find(trees, "user", meant.get("user")) if meant.get("user") else None
-    return ChosenContext(cluster, user or KubeconfigEntry(found.file, "user", str(meant.get("user", "")), {}))
+    user = user or KubeconfigEntry(found.file, "user", str(meant.get("user", "")), {})
+    return ChosenContext(cluster, user, str(meant.get("namespace") or "default"))
 
 
 def _trees(paths: str) -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -19,7 +19,7 @@ __all__ = ["find_fault"]
 
 def find_fault(chosen: ChosenContext) -> BrokenKubeconfig | None:
     """The first field of the context's cluster and user that can not be used."""
-    cluster, user = chosen
+    cluster, user = chosen.cluster, chosen.user
     return (
         _pem_fault(cluster, "certificate-authority")
         or _pem_fault(user, "client-certificate")

@@ -2,19 +2,20 @@
 
 In: a connection, and the scheduler's service that asks (`wants_change`) whether it has to begin anew. Out: a `LiveDesk`
 made from what the server has, accounts read before records, with every object of ours that changes told to it; passes
-between decisions (`look`); and what the desk writes and wants done, sent. Without our kinds there is no desk, and
-nothing is done. What a process knows of jobs besides the server is worth nothing: upon any doubt it begins anew.
+in slices between decisions (`look`); and what the desk writes and wants done, sent. Without our kinds there is no desk,
+and nothing is done. What a process knows of jobs besides the server is worth nothing: upon any doubt it begins anew.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 
+from fairway.batch.job import JobRecord
 from fairway.cluster import Event, Verb
 from fairway.config import Configuration
 from fairway.config.planned_profiles import with_queues
@@ -22,8 +23,13 @@ from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
 from fairway.live.api.problems import Unreachable, status_message
 from fairway.live.batch.catalogue import Catalogue, ObjectProblem, read_catalogue
+from fairway.live.batch.clock_watch import ClockWatch
 from fairway.live.batch.desk_hands import BatchParts, DeskHands
+from fairway.live.batch.desk_meter import DeskMeter
+from fairway.live.batch.job_actions import JobActions
+from fairway.live.batch.ledger_entries import LedgerEntries
 from fairway.live.batch.live_desk import LiveDesk
+from fairway.live.batch.live_passes import LivePasses
 from fairway.live.batch.object_conditions import with_condition
 from fairway.live.batch.objects import (
     BATCH_KINDS,
@@ -39,8 +45,8 @@ from fairway.live.batch.outbox import ObjectKey, Outbox
 from fairway.live.batch.record_codec import orders_of
 from fairway.live.batch.record_store import key_of
 from fairway.live.watches.group_watch import GroupWatch, group_watches
-from fairway.live.watches.optional_kinds import GROUPED, OptionalKind
-from fairway.model import ApiObject
+from fairway.live.watches.optional_kinds import GROUPED, optional_kinds
+from fairway.model import ApiObject, Pod
 from fairway.plugins.registry import PLANNING, TAINTED
 from fairway.scheduler import Scheduler
 
@@ -48,7 +54,6 @@ __all__ = ["BatchService"]
 
 logger = logging.getLogger(__name__)
 
-PASS_SECONDS: Final = 1.0  # the least between two passes
 PAGE: Final = 500
 OPERATED: Final = (QueueObject, AccountObject, WindowObject, ReservationObject)
 
@@ -62,28 +67,29 @@ class BatchService:
         configuration: Configuration,
         clock: Clock,
         deliver: Callable[[Sequence[Event]], None],
-        watched: Collection[OptionalKind],
         parts: BatchParts,
     ) -> None:
-        """`deliver`: where events of groups and controllers go; `watched`: those that are told there already."""
+        """`deliver`: where events of groups and controllers go, of which some are told there already."""
         self._api = connection
         self._configuration = configuration
         self._clock = clock
         self._parts = parts
         self._profiles = {profile.scheduler_name for profile in configuration.profiles}
         self._watch = GroupWatch(connection, BATCH_KINDS, self._heard, clock)
-        known = {kind.api_version for kind in watched}
+        known = {kind.api_version for kind in optional_kinds(configuration)}
         self._others = group_watches(
             connection, [kind for kind in GROUPED if kind.api_version not in known], deliver, clock
         )
         self._are_followed = asyncio.Event()  # are groups and controllers watched?
         self.live: LiveDesk | None = None
+        self.had_desk = False  # was there ever one?
+        self.passes: LivePasses | None = None
         self._outbox: Outbox | None = None
         self._hands: DeskHands | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._is_doubtful = False
         self._told: dict[str, str] = {}  # by uid: what is wrong with an object
-        self._passed_at = float("-inf")
+        self._meter: DeskMeter | None = None
         self.on_news: Callable[[], None] = lambda: None
 
     # -- is there a desk? ----------------------------------------------------------------------------------------------
@@ -119,13 +125,22 @@ class BatchService:
         self._are_followed.set()
 
     async def _tick(self) -> None:
-        """Whoever waits for news looks at us, too."""
-        served = False
+        """Whoever waits for news looks at us, too; and nobody sets the clock unseen."""
+        served, watch = False, ClockWatch(self._clock)
         while True:
             await self._clock.sleep(0.5)
+            if words := watch.look():
+                logger.warning(words)
+                self._tell_queues("ClockStepped", words)
             if served != self._watch.is_served:
                 served = self._watch.is_served
                 self.on_news()
+
+    def _tell_queues(self, reason: str, words: str) -> None:
+        """Something that concerns the jobs of all our queues."""
+        if self.live is not None and self._hands is not None:
+            for name in self.live.desk.settings.queues:
+                self._hands.tell_object(ObjectKey(QueueObject, name), reason, words, is_warning=True)
 
     def objects(self) -> list[ApiObject]:
         """Groups and controllers that nobody else watches."""
@@ -138,6 +153,13 @@ class BatchService:
         has_taints = any(queue.nodes.protect == "taint" for queue in self.live.desk.settings.queues.values())
         plugins = {**PLANNING, **TAINTED} if has_taints else PLANNING
         return with_queues(self._configuration, self._profiles, plugins)
+
+    def measure(self) -> None:
+        """Bring the gauges up to date."""
+        if self._parts.metrics is not None:
+            self._parts.metrics.books_behind(0 if self.live is None else self.live.books.num_unsettled)
+        if self._meter is not None:
+            self._meter.measure()
 
     async def open(self) -> LiveDesk | None:
         """The desk, made from what the server has now; None: there are no queues. Raises `LiveProblem`."""
@@ -156,6 +178,12 @@ class BatchService:
         outbox = Outbox(self._api, self._clock, self._parts.may_write, sends=self._parts.events is not None)
         hands = DeskHands(self._api, self._clock, outbox, self._parts, min(self._profiles))
         live = hands.live = LiveDesk(catalogue.settings, outbox, self._parts.now, hands)
+        parts: list[Outbox | JobActions | LedgerEntries] = [outbox, hands.actions]
+        if self._parts.ledger is not None:
+            entries = LedgerEntries(self._parts.ledger(), self._clock, self._parts.may_write)
+            entries.on_differs, entries.on_behind = live.differs, hands.tell_behind
+            live.books.keep_ledger(entries)
+            parts.append(entries)
         problems = live.books.load(
             [each for each in accounts if isinstance(each, AccountObject)],
             [each for each in records if isinstance(each, JobRecordObject)],
@@ -166,8 +194,12 @@ class BatchService:
             live.learn(thing)
         outbox.on_confirmed = lambda key, payload: self._confirmed(outbox, live, key, payload)
         outbox.on_conflict = self._doubt
-        self.live, self._outbox, self._hands = live, outbox, hands
-        self._tasks = [asyncio.ensure_future(part.run()) for part in (outbox, hands.actions)]
+        self.live, self._outbox, self._hands, self.had_desk = live, outbox, hands, True
+        self.passes = LivePasses(live, self._clock)
+        if self._parts.metrics is not None:
+            self._meter = DeskMeter(live, self._parts.metrics.desk)
+            live.on_written, self.passes.on_pass = self._meter.written, self._meter.passed
+        self._tasks = [asyncio.ensure_future(part.run()) for part in parts]
         self._tell_problems(catalogue)
         logger.info("queues of jobs are on: %d queues, %d records", len(catalogue.settings.queues), len(records))
         return live
@@ -178,7 +210,10 @@ class BatchService:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks, self.live, self._outbox, self._hands = [], None, None, None
+        self._tasks, self.live, self._outbox, self._hands, self.passes = [], None, None, None, None
+        if self._meter is not None:
+            self._meter.close()
+            self._meter = None
 
     async def finish(self, seconds: float) -> None:
         """Let what was put be written, for so long."""
@@ -244,10 +279,13 @@ class BatchService:
         before = live.desk.settings
         operated = [thing for thing in self._watch.objects() if isinstance(thing, OPERATED)]
         catalogue = read_catalogue(operated, self._profiles, before)
-        if catalogue.settings != before:
+        settings = catalogue.settings.as_of(live.now(), live.desk.epoch)
+        if settings != before:
             taints = [any(queue.nodes.protect == "taint" for queue in each.queues.values())
-                      for each in (before, catalogue.settings)]  # fmt: skip
-            live.change(catalogue.settings)
+                      for each in (before, settings)]  # fmt: skip
+            if self.passes is not None:
+                self.passes.give_up()
+            live.change(settings)
             if taints[0] != taints[1]:
                 self._doubt("queues guard their nodes otherwise")
         self._tell_problems(catalogue)
@@ -277,10 +315,9 @@ class BatchService:
 
     def _confirmed(self, outbox: Outbox, live: LiveDesk, key: ObjectKey, payload: object) -> None:
         if live.books.confirmed(key, payload):
-            live.books.forget_settled()
-            self._tasks.append(asyncio.ensure_future(outbox.let_go(key)))
-        if len(self._tasks) > 100:
-            self._tasks = [task for task in self._tasks if not task.done()]
+            outbox.let_go(key)
+        elif isinstance(payload, JobRecord) and payload.ledger.is_final:
+            self.on_news()  # it can be settled, and nobody else may ever wake us
 
     # -- deciding ------------------------------------------------------------------------------------------------------
 
@@ -288,24 +325,14 @@ class BatchService:
         """To be told before the scheduler is."""
         if self.live is not None:
             self.live.desk.observe(event)
+            if self._hands is not None and event.verb is Verb.ADDED and isinstance(event.object, Pod):
+                self._hands.see(event.object)
+
+    @property
+    def may_decide(self) -> bool:
+        """May anybody be placed now?"""
+        return self.passes is None or self.passes.may_decide
 
     def look(self) -> float | None:
-        """Run a pass if it is time; says in how many seconds to look again, None: when something happens."""
-        if self.live is None:
-            return None
-        desk = self.live.desk
-        wanted, foretold = desk.next_time(), desk.forecasts.next_time()
-        now = self.live.now()
-        if desk.is_due or min(wanted or now + 1.0, foretold or now + 1.0) <= now:
-            left = self._passed_at + PASS_SECONDS - self._clock.monotonic()
-            if left > 0:
-                return left
-            if desk.is_due or (wanted is not None and wanted <= now):
-                desk.is_due = True
-                desk.run_pass()
-            else:
-                desk.forecasts.run()
-            self._passed_at = self._clock.monotonic()
-            wanted, foretold = desk.next_time(), desk.forecasts.next_time()
-        times = [time for time in (wanted, foretold) if time is not None]
-        return max(min(times) - now, 0.01) if times else None
+        """Work on a pass if it is time; says in how many seconds to look again, None: when something happens."""
+        return None if self.passes is None else self.passes.look()

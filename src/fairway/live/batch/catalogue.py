@@ -103,6 +103,8 @@ def _objections(name: str, spec: msgspec.Struct) -> Iterator[Problem]:
     """What can not be meant, though each field may be so by itself."""
     if isinstance(spec, QueueSpec):
         yield from queue_problems(spec, "spec")
+        if spec.state_until:
+            yield from _moment_problems("stateUntil", spec.state_until)
     elif isinstance(spec, AccountSpec):
         yield from account_problems(name, spec, "spec")
     elif isinstance(spec, WindowSpec):
@@ -110,10 +112,14 @@ def _objections(name: str, spec: msgspec.Struct) -> Iterator[Problem]:
         yield from found or _time_problems(spec)
     elif isinstance(spec, ReservationSpec):
         yield from reservation_problems(spec, "spec")
-        try:
-            parse_moment(spec.start, 0.0)
-        except ValueError as error:
-            yield Problem("spec.start", str(error))
+        yield from _moment_problems("start", spec.start)
+
+
+def _moment_problems(field: str, text: str) -> Iterator[Problem]:
+    try:
+        parse_moment(text, 0.0)
+    except ValueError as error:
+        yield Problem(f"spec.{field}", str(error))
 
 
 def _time_problems(spec: WindowSpec) -> Iterator[Problem]:

@@ -7,17 +7,21 @@ each desk, made by `batch_service`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple, Self
 
 from fairway.batch.actions import Action, Tell
 from fairway.live.api.api_server import ApiServer
 from fairway.live.api.clock import Clock
 from fairway.live.batch.job_actions import ActionTargets, JobActions
 from fairway.live.batch.live_desk import LiveDesk
+from fairway.live.batch.objects import AccountObject
 from fairway.live.batch.outbox import ObjectKey, Outbox
+from fairway.live.ledger.ledger import Ledger
+from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.world.conditions import StatusWriter, WantedStatus
 from fairway.live.world.events import EventWriter, Subject
+from fairway.live.world.live_world import LiveWorld
 from fairway.model import Job, Node, Pod
 from fairway.scheduler import Scheduler
 
@@ -31,6 +35,22 @@ class BatchParts(NamedTuple):
     statuses: StatusWriter | None
     may_write: Callable[[], bool]
     now: Callable[[], float]
+    ledger: Callable[[], Ledger] | None = None  # opens one for the lines of the books; None: none is kept
+    metrics: SchedulerMetrics | None = None
+
+    @classmethod
+    def of(
+        cls,
+        world: LiveWorld | None,
+        may_write: Callable[[], bool],
+        now: Callable[[], float],
+        ledger: Callable[[], Ledger] | None,
+        metrics: SchedulerMetrics,
+    ) -> Self:
+        """Those of a world; None: of one in which nothing is written."""
+        if world is None:
+            return cls(None, None, may_write, now, metrics=metrics)
+        return cls(world.events, world.statuses, may_write, now, ledger, metrics)
 
 
 class DeskHands:
@@ -62,6 +82,17 @@ class DeskHands:
         if self._parts.events is not None:
             self.actions.submit(actions)
 
+    def see(self, pod: Pod) -> None:
+        """A pod is there: one that names a queue of ours and another scheduler is not held back, and is told so."""
+        if self.live is None or self.scheduler is None or self.scheduler.queue.serves(pod):
+            return
+        if pod.spec.node_name or pod.is_finished or (queue := self.live.desk.book.sayings.queue_of(pod)) is None:
+            return
+        if (spec := self.live.desk.settings.queues.get(queue)) is not None:
+            serves, named = spec.scheduler_name or self._profile, pod.spec.scheduler_name
+            note = f"queue {queue} is served by scheduler {serves}; this pod names {named}, and does not wait in it"
+            self._tell_pod(pod, "QueueIgnored", note, True)
+
     # -- events --------------------------------------------------------------------------------------------------------
 
     def tell_object(self, key: ObjectKey, reason: str, note: str, *, is_warning: bool) -> None:
@@ -74,6 +105,12 @@ class DeskHands:
             key.namespace or "default", key.name, uid, version, self._profile, kind.kind, kind.api_version
         )
         self._parts.events.about(subject, "Warning" if is_warning else "Normal", reason, note)
+
+    def tell_behind(self, accounts: Collection[str], words: str) -> None:
+        """An event about each account whose jobs wait for the ledger."""
+        for key in (ObjectKey(AccountObject, account) for account in accounts):
+            if key in self._outbox.known:
+                self.tell_object(key, "BooksBehind", words, is_warning=True)
 
     def _tell(self, told: Tell) -> None:
         key = None if self.live is None else self.live.subject_of(told)

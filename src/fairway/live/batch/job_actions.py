@@ -23,6 +23,7 @@ from fairway.batch.actions import (
     DeletePod,
     EvictPod,
     MarkDisrupted,
+    ResumeJob,
     SetActiveDeadline,
     TaintNode,
     Tell,
@@ -152,13 +153,9 @@ class JobActions:
         if isinstance(action, DeletePod | EvictPod | MarkDisrupted | AnnotatePod):
             pod = self._targets.pod(action.pod)
             return None if pod is None else self._pod_request(action, pod)
-        if isinstance(action, SetActiveDeadline):
+        if isinstance(action, SetActiveDeadline | ResumeJob):
             job = self._targets.job(action.controller)
-            if job is None or job.spec.active_deadline_seconds == action.seconds:
-                return None
-            path = f"/apis/batch/v1/namespaces/{job.metadata.namespace}/jobs/{job.metadata.name}"
-            body = {"metadata": {"uid": job.metadata.uid}, "spec": {"activeDeadlineSeconds": action.seconds}}
-            return _Request("PATCH", path, body)
+            return None if job is None else _job_request(action, job)
         if isinstance(action, CordonNode | UncordonNode | TaintNode):
             node = self._targets.node(action.node)
             return None if node is None else _node_request(action, node)
@@ -194,6 +191,20 @@ class JobActions:
         if pod.metadata.annotations.get(action.key) == action.value:
             return None
         return _Request("PATCH", pod_path(pod), {"metadata": {"uid": uid, "annotations": {action.key: action.value}}})
+
+
+def _job_request(action: SetActiveDeadline | ResumeJob, job: Job) -> _Request | None:
+    spec: dict[str, Any]
+    if isinstance(action, ResumeJob):
+        if not job.spec.suspend:
+            return None
+        spec = {"suspend": False}
+    else:
+        if job.spec.active_deadline_seconds == action.seconds:
+            return None
+        spec = {"activeDeadlineSeconds": action.seconds}
+    path = f"/apis/batch/v1/namespaces/{job.metadata.namespace}/jobs/{job.metadata.name}"
+    return _Request("PATCH", path, {"metadata": {"uid": job.metadata.uid}, "spec": spec})
 
 
 def _node_request(action: CordonNode | UncordonNode | TaintNode, node: Node) -> _Request | None:

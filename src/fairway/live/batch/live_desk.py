@@ -17,13 +17,14 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from fairway.batch.accounts import AccountTree, ChargeLine
+from fairway.batch.accounts import AccountTree, BooksDiffer, ChargeLine
 from fairway.batch.actions import Action, Tell
 from fairway.batch.batch_world import PassReport
 from fairway.batch.desk import Desk
 from fairway.batch.job import BatchJob, JobRecord
 from fairway.batch.limits import granted_limit
-from fairway.batch.reasons import JobState
+from fairway.batch.members_alike import alike_pods
+from fairway.batch.reasons import JobState, Reason
 from fairway.batch.settings import BatchSettings
 from fairway.batch.upkeep.closing_status import ClosingStatus
 from fairway.live.batch.objects import (
@@ -35,8 +36,9 @@ from fairway.live.batch.objects import (
     WindowObject,
 )
 from fairway.live.batch.outbox import ObjectKey, Outbox, Written
-from fairway.live.batch.record_codec import RecordTerms, moment_text
+from fairway.live.batch.record_codec import moment_text
 from fairway.live.batch.record_store import RecordStore, key_of
+from fairway.live.batch.record_terms import RecordTerms
 from fairway.model import Pod
 from fairway.plan import StartEstimate
 
@@ -71,16 +73,33 @@ class LiveDesk:
         self._accounts = AccountTree(settings.accounts)
         self.objects: dict[ObjectKey, BatchObject] = {}  # of windows, reservations and queues, as they are
         self.books = RecordStore(outbox)
-        self.keeps_dates = True
+        self.keeps_dates = self.keeps_promises = self.awaits_settling = True
+        self.last_pass: PassReport | None = None
+        self.on_written: Callable[[BatchJob, JobRecord | None], None] = lambda job, former: None
         self._told: dict[str, str] = {}  # by uid of the job: the reason that was told last
-        self._counts: dict[str, tuple[int, int, str]] = {}  # by queue, as written
+        self._shown: dict[str, dict[str, Any]] = {}  # by queue, as written
         self.desk = Desk(settings, self, 0.0)
 
     # -- what happens --------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """The desk has taken up everything that was written down."""
+        """The desk has taken up everything that was written down, and what is there besides."""
         self.books.forget_settled()
+        for job in list(self.desk.book):
+            if not self.books.was_found(job.uid):
+                self._make_up(job)
+
+    def _make_up(self, job: BatchJob) -> None:
+        """Nothing is written down of a job that is there: it came while nobody looked, or its record was deleted.
+
+        It was submitted when its pods were made. What it has used before nobody knows: it counts from now on.
+        """
+        made = [each.metadata.creation_timestamp for each in job.members.values()]
+        job.ledger.submitted = min([job.ledger.submitted, *(each.timestamp() for each in made if each is not None)])
+        if job.is_counting:
+            *before, last = job.ledger.intervals
+            job.ledger.intervals = (*before, msgspec.structs.replace(last, is_uncertain=True))
+        self.write_record(job)
 
     def change(self, settings: BatchSettings) -> None:
         """Operators say otherwise."""
@@ -132,15 +151,19 @@ class LiveDesk:
 
     def write_record(self, job: BatchJob) -> None:
         """In a JobRecord; and those who wait are told why."""
+        self.on_written(job, self.books.latest(job.uid))
         self.books.put(job, self._terms(job), self._head(job))
         self._tell_waiting(job)
+
+    def write_promise(self, job: BatchJob) -> None:
+        """Within a minute its dates are told, and what is booked is written with them."""
 
     def write_dates(
         self, job: BatchJob, estimate: StartEstimate, nodes: Sequence[str], factors: Mapping[str, float] | None
     ) -> None:
         """In the same record, when there is time."""
-        terms = self._terms(job)._replace(nodes=tuple(nodes), factors=factors or {})
-        self.books.put(job, terms, self._head(job), is_urgent=False)
+        terms = self._terms(job)._replace(nodes=tuple(nodes), factors=factors or {}, is_rough=job.num_vain > 0)
+        self.books.put(job, terms, self._head(job), is_dated=True)
 
     def records(self) -> Iterable[JobRecord]:
         """All that are written down."""
@@ -185,8 +208,14 @@ class LiveDesk:
         self.books.tell_ended = tell
 
     def lines(self, account: str) -> Iterable[ChargeLine] | None:
-        """Nobody keeps a ledger."""
+        """Those of a ledger it adds up itself, and what differs is told then."""
+        self.books.compare(account)
         return None
+
+    def differs(self, difference: BooksDiffer) -> None:
+        """The ledger has something else than an account."""
+        logger.error(difference.words)
+        self._tellers.carry_out([Tell(difference.account, "BooksDiffer", difference.words, is_warning=True)])
 
     def carry_out(self, actions: Sequence[Action]) -> None:
         """On the API server."""
@@ -194,6 +223,7 @@ class LiveDesk:
 
     def passed(self, report: PassReport) -> None:
         """Queues show how many wait and run."""
+        self.last_pass = report
         self._write_queues()
 
     def foretold(self, report: PassReport) -> None:
@@ -205,19 +235,20 @@ class LiveDesk:
     def _terms(self, job: BatchJob) -> RecordTerms:
         """Who pays for it, and how long it may run; of a job whose queue is unknown, what it says itself."""
         settings = self.desk.settings
+        known: dict[str, Any] = {"members": alike_pods(job.pods), "since": self.now()}
         if not settings.binds(job):
             limit = math.inf if job.wishes.limit is None else job.wishes.limit
-            return RecordTerms(job.wishes.account, limit, job.priority)
+            return RecordTerms(job.wishes.account, limit, job.priority, **known)
         queue = settings.spec_of(job.queue)
         namespace = job.key.partition("/")[0]
         account = self._accounts.charged(job.wishes.account, namespace, job.queue, queue.accounts)
         paid_by = account if isinstance(account, str) else ""
-        return RecordTerms(paid_by, granted_limit(job, queue.limits), job.priority)
+        return RecordTerms(paid_by, granted_limit(job, queue.limits), job.priority, **known)
 
     def _head(self, job: BatchJob) -> dict[str, Any]:
         """Whose record it is: it goes when its group's object, its controller, or its pod does."""
         group = None if job.group is None else self.desk.cluster.groups.object_of(job.group)
-        member = next(iter(job.members.values()), None)
+        member = next(iter(job.pods), None)
         if group is not None:
             owner = _reference(group.api_version, group.kind, group.metadata.name, group.metadata.uid)
         elif member is None or not member.metadata.name:
@@ -234,8 +265,10 @@ class LiveDesk:
         if standing.state not in WAITING or standing.reason is None:
             self._told.pop(job.uid, None)
             return
+        if standing.reason is Reason.PLANNING:
+            return  # in a second there is something to tell
         words = f"queue {job.queue}: {standing.reason}{': ' if standing.words else ''}{standing.words}"
-        waiting = job.waiting
+        waiting = [pod for pod in job.waiting if pod.metadata.uid]  # others are still to come
         for pod in waiting:
             self._tellers.queued(pod, str(standing.reason), words)
         if waiting and self._told.get(job.uid) != standing.reason:
@@ -251,14 +284,18 @@ class LiveDesk:
             dates = job.ledger.dates
             if job.state in WAITING and dates is not None and dates.last.likely < starts.get(job.queue, math.inf):
                 starts[job.queue] = dates.last.likely
-        for name in self.desk.settings.queues:
-            start = moment_text(starts[name]) if name in starts else ""
-            counts = waiting[name], running[name], start
+        for name, queue in self.desk.settings.queues.items():
+            status: dict[str, Any] = {"state": queue.state, "waiting": waiting[name], "running": running[name]}
+            if queue.state_until:
+                status["stateUntil"] = queue.state_until
+            if name in starts:
+                status["headStarts"] = moment_text(starts[name])
             key = ObjectKey(QueueObject, name)
-            if counts != self._counts.get(name) and key in self._outbox.known:
-                self._counts[name] = counts
-                status: dict[str, Any] = {"waiting": counts[0], "running": counts[1]}
-                self._outbox.put(key, status | ({"headStarts": start} if start else {}), is_urgent=False)
+            former = self._shown.get(name)
+            if status != former and key in self._outbox.known:
+                self._shown[name] = status
+                said = [(each or {}).get(field) for each in (former, status) for field in ("state", "stateUntil")]
+                self._outbox.put(key, status, is_urgent=said[:2] != said[2:])  # whoever said so waits for it
 
     def subject_of(self, told: Tell) -> ObjectKey | None:
         """The object that an event is about: a job's record, a window, a reservation or an account."""

@@ -11,36 +11,29 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
 
 from fairway.batch.accounts.charges import total_charge
 from fairway.batch.job import BatchJob, JobLedger, JobOrders, JobRecord, JobWishes, RunInterval
 from fairway.batch.limits import parse_time_limit
+from fairway.batch.members_alike import size_words
+from fairway.batch.order_answer import OrderAnswer
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState, Reason, Refused
 from fairway.live.batch.objects import JobRecordObject
+from fairway.live.batch.record_terms import RecordTerms, written_members
 from fairway.model import ObjectMeta, Pod, PodSpec, PodStatus
-from fairway.model.batch.job_record import JobPlan, JobRecordStatus, RecordedInterval
+from fairway.model.batch.job_record import JobPlan, JobRecordStatus, OrderAnswerStatus, RecordedInterval
 from fairway.model.group import GroupKey
 from fairway.model.seconds import seconds_text
 from fairway.plan import StartEstimate
 
-__all__ = ["RecordTerms", "moment_text", "orders_of", "read_record", "record_status", "terms_of", "uid_of"]
+__all__ = ["moment_text", "orders_of", "read_record", "record_status", "terms_of", "uid_of"]
 
 UNITS_PER_CHARGE: Final = 1000
 REASONS: Final = (Reason, Refused, JobOutcome)
-
-
-class RecordTerms(NamedTuple):
-    """What people want to know of a job besides its record."""
-
-    account: str = ""
-    limit: float = math.inf
-    priority: int = 0
-    factors: Mapping[str, float] = {}
-    nodes: tuple[str, ...] = ()  # where it will be placed if nothing changes
 
 
 def terms_of(job: BatchJob, account: str, limit: float) -> RecordTerms:
@@ -63,28 +56,32 @@ def record_status(record: JobRecord, terms: RecordTerms) -> dict[str, Any]:
         reason=str(standing.reason or ""),
         message=standing.words,
         detail=_plain(dict(standing.detail)),
+        since=_moment(terms.since),
         queue=ledger.queue or ("" if record.wishes is None else record.wishes.queue),
         account=terms.account,
         user="" if record.wishes is None else record.wishes.user,
+        size=size_words(terms.members),
+        members=written_members(terms.members),
         submitted=moment_text(ledger.submitted),
         started=_moment(record.started),
         ended=_moment(ledger.ended),
         start=_moment(start),
         priority=terms.priority,
         factors=_plain(dict(terms.factors)),
-        plan=None if estimate is None else _plan(estimate, terms.nodes),
-        limit="" if terms.limit == math.inf else f"{seconds_text(terms.limit)}s",
+        plan=None if estimate is None else _plan(estimate, terms),
+        limit=_length(terms.limit),
         deadline="" if running is None else _moment(_deadline(ledger, running, terms.limit)),
         nodes=len(nodes),
         intervals=tuple(map(_interval, ledger.intervals)),
         requeues=ledger.num_requeues,
         restarts=ledger.num_restarts,
+        answer=None if ledger.answer is None else _answer(ledger.answer),
         charge=total_charge(ledger.intervals, math.inf) / UNITS_PER_CHARGE if ledger.is_final else 0.0,
         final=ledger.is_final,
         settled=ledger.is_settled,
     )
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(status))  # lists, as a server has them
-    return plain | {"ledger": _ledger(record)}
+    return plain | {"ledger": _ledger(record) | ({} if terms.since is None else {"since": terms.since})}
 
 
 def _deadline(ledger: JobLedger, running: RunInterval, limit: float) -> float:
@@ -111,7 +108,7 @@ def _ledger(record: JobRecord) -> dict[str, Any]:
             "numDone": record.num_done,
             "hasFailed": record.has_failed,
             "wishes": record.wishes,
-            "state": dataclasses.replace(record.ledger, pods=()),
+            "state": msgspec.structs.replace(record.ledger, pods=()),
         }
     )
     return exact
@@ -126,14 +123,21 @@ def _plain(value: Any) -> Any:
     """As JSON has it: infinite times as words, and nothing where there is nothing to say."""
     if isinstance(value, float):
         return str(value) if math.isinf(value) else value
+    if isinstance(value, msgspec.Struct):
+        return _said(value, {each.name: each.default for each in msgspec.structs.fields(value)})
     if dataclasses.is_dataclass(value):
-        fields = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return {field.name: _plain(part) for field, part in fields if part is not None and part != field.default}
+        return _said(value, {each.name: each.default for each in dataclasses.fields(value)})
     if isinstance(value, Mapping):
         return {str(key): _plain(part) for key, part in value.items() if part is not None}
     if isinstance(value, list | tuple | set | frozenset):
         return ["null" if part is None else _plain(part) for part in value]
     return msgspec.to_builtins(value)
+
+
+def _said(value: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a value that differ from what they are where nothing is said."""
+    parts = ((name, getattr(value, name), default) for name, default in defaults.items())
+    return {name: _plain(part) for name, part, default in parts if part is not None and part != default}
 
 
 def _interval(interval: RunInterval) -> RecordedInterval:
@@ -147,17 +151,35 @@ def _interval(interval: RunInterval) -> RecordedInterval:
     )
 
 
-def _plan(estimate: StartEstimate, nodes: Sequence[str]) -> JobPlan:
+def _plan(estimate: StartEstimate, terms: RecordTerms) -> JobPlan:
     return JobPlan(
         as_of=_moment(estimate.as_of),
         likely=_moment(estimate.likely),
         safe=_moment(estimate.safe),
         by_limits=_moment(estimate.by_limits),
         is_promised=estimate.is_promised,
+        is_rough=terms.is_rough,
         basis=str(estimate.basis.way),
         ahead={"jobs": estimate.ahead_jobs, "cpu": estimate.ahead_cpu, "gpu": estimate.ahead_gpu},
-        nodes=tuple(nodes),
+        nodes=terms.nodes,
     )
+
+
+def _answer(answer: OrderAnswer) -> OrderAnswerStatus:
+    is_limit = answer.about == "timeLimit"
+    return OrderAnswerStatus(
+        about=answer.about,
+        asked=_length(answer.asked) if is_limit else _moment(answer.asked),
+        granted=answer.is_granted,
+        by_owner=answer.by_owner,
+        message=answer.words,
+        longest=_length(answer.longest),
+        time=moment_text(answer.time),
+    )
+
+
+def _length(seconds: float) -> str:
+    return "" if seconds == math.inf else f"{seconds_text(seconds)}s"
 
 
 def moment_text(seconds: float) -> str:

@@ -40,6 +40,7 @@ POINT = exponential(0.0001, 2, 12)
 PLUGIN = exponential(0.00001, 1.5, 20)
 HINT = exponential(0.00001, 2, 12)
 LONG = exponential(0.01, 2, 20)
+WAIT = exponential(1, 2, 20)  # up to six days
 REQUEST = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 SIZE = (64.0, 256.0, 512.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0, 4194304.0, 16777216.0)
 
@@ -149,6 +150,21 @@ FAMILIES = (
     ),
     Family("fairway_gang_half_started", "gauge", (), "Jobs of which fewer members run than they take."),
     Family("fairway_gangs", "gauge", ("state",), "Jobs with members that wait, by where they are."),
+    Family("fairway_jobs", "gauge", ("queue", "state", "reason"), "Jobs of queues that are not over."),
+    Family("fairway_plan_seconds", "histogram", (), "A pass over the jobs that wait in queues.", LONG),
+    Family("fairway_plan_jobs", "gauge", (), "Jobs that waited in the last pass."),
+    Family("fairway_job_wait_seconds", "histogram", ("queue",), "Until a job of a queue ran.", WAIT),
+    Family("fairway_promises_broken_total", "counter", ("why",), "Jobs that started later than they were promised."),
+    Family(
+        "fairway_estimate_error_seconds",
+        "histogram",
+        ("queue",),
+        "How far from the first date that it was told a job started that had to wait.",
+        WAIT,
+    ),
+    Family("fairway_account_used", "gauge", ("account",), "What an account has used, in its units."),
+    Family("fairway_limit_late_seconds", "histogram", (), "How late a job was told to end.", LONG),
+    Family("fairway_books_behind", "gauge", (), "Jobs that are over, and not settled yet: see docs/batch.md."),
     Family("fairway_cache_comparisons_total", "counter", (), "Comparisons of the cache with the API server."),
     Family(
         "fairway_cache_differences_total", "counter", ("difference",), "What was wrong in the cache, and was mended."

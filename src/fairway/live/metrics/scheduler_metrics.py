@@ -15,6 +15,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from fairway import __version__
 from fairway.cluster import Event, Verb
+from fairway.live.metrics.desk_metrics import DeskMetrics
 from fairway.live.metrics.instruments import Instruments
 from fairway.model import Pod
 from fairway.queue import Place, QueuedPod
@@ -46,6 +47,7 @@ class SchedulerMetrics:
         self.registry = CollectorRegistry()  # of what the process itself is asked for
         self._instruments = Instruments()
         self._of = self._instruments.of
+        self.desk = DeskMetrics(self._of)
         self._pending = dict.fromkeys(("active", "backoff", "unschedulable", "gated"), 0)
         self._blamed: dict[str, tuple[str, frozenset[str]]] = {}  # by pod uid: profile and plugins
         for queue in self._pending:
@@ -113,6 +115,10 @@ class SchedulerMetrics:
         for state, number in by_state.items():
             self._of("fairway_gangs", state).set(number)
         self._of("fairway_gang_half_started").set(num_half_started)
+
+    def books_behind(self, num_jobs: int) -> None:
+        """So many jobs are over and not settled."""
+        self._of("fairway_books_behind").set(num_jobs)
 
     # -- the queue -------------------------------------------------------------------------------------------------
 

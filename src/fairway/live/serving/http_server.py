@@ -45,6 +45,8 @@ OPEN_PATHS = frozenset(("/healthz", "/livez", "/readyz"))
 """Exactly these: `/readyz/shutdown` is not among them."""
 
 RELOAD_SECONDS = 60.0
+LARGEST_BODY = 128 << 10
+"""Of what is posted; a route may take less."""
 NOT_FOR_PROGRAMS = "Warning: This endpoint is for people; do not parse it."
 PLAIN = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, no-store"}
 
@@ -102,7 +104,7 @@ class HttpServer:
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Listen; returns the port, which is another one if 0 was asked for."""
-        application = web.Application()
+        application = web.Application(client_max_size=LARGEST_BODY)
         application.router.add_route("*", "/{path:.*}", self._serve)
         self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True, logger=requests_logger)
         await self._runner.setup()
@@ -183,6 +185,11 @@ class HttpServer:
         return await _scraped(request, await (text() if self._at_home is None else self._at_home(text())))
 
     async def _serve_at_home(self, handler: Handler, request: web.Request) -> web.StreamResponse:
+        if request.can_read_body:
+            try:
+                await request.read()  # here: the scheduler's loop can not wait for what comes in in another one
+            except web.HTTPRequestEntityTooLarge:
+                return _status(413, "RequestEntityTooLarge", f"more than {LARGEST_BODY} bytes are not read")
         answer = handler(request)
         return await (answer if self._at_home is None else self._at_home(answer))
 

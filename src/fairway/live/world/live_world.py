@@ -52,7 +52,7 @@ __all__ = ["LiveWorld", "WorldSettings"]
 
 logger = logging.getLogger(__name__)
 
-QUIET_GATES = frozenset({"SchedulingGates", "DefaultPreemption"})
+QUIET_GATES = frozenset({"SchedulingGates", "DefaultPreemption", "Queues"})
 """Plugins whose refusal to let a pod into the queue is no news: the pod's status says already what it waits for."""
 
 A_MOMENT = 2.0

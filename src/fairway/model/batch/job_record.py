@@ -23,6 +23,7 @@ __all__ = [
     "ObjectCondition",
     "QueueStatus",
     "RecordedInterval",
+    "RecordedMembers",
 ]
 
 
@@ -59,6 +60,13 @@ class RecordedInterval(Value, frozen=True, kw_only=True):
     uncertain: bool = False  # nobody saw its end
 
 
+class RecordedMembers(Value, frozen=True, kw_only=True):
+    """Members that ask for the same."""
+
+    count: int
+    requests: dict[str, str] = {}  # of each
+
+
 class JobPlan(Value, frozen=True, kw_only=True):
     """When it will start, and how sure that is."""
 
@@ -67,9 +75,22 @@ class JobPlan(Value, frozen=True, kw_only=True):
     safe: str = ""
     by_limits: str = ""
     is_promised: bool = False
+    is_rough: bool = False  # plugins that the plan does not see have refused it before
     basis: str = ""
     ahead: dict[str, Any] = {}  # jobs, cpu, gpu
     nodes: tuple[str, ...] = ()
+
+
+class OrderAnswerStatus(Value, frozen=True, kw_only=True):
+    """What whoever wanted something of the job that may be refused was told last."""
+
+    about: str = ""  # timeLimit, requeueBefore
+    asked: str = ""  # a span of time, or a time
+    granted: bool = False
+    by_owner: bool = False
+    message: str = ""
+    longest: str = ""  # of a limit that is refused: the longest that would have been granted
+    time: str = ""
 
 
 class JobRecordStatus(Value, frozen=True, kw_only=True):
@@ -79,10 +100,12 @@ class JobRecordStatus(Value, frozen=True, kw_only=True):
     reason: str = ""
     message: str = ""  # the reason as a sentence
     detail: dict[str, Any] = {}
+    since: str = ""  # when it came into this state, for this reason
     queue: str = ""
     account: str = ""
     user: str = ""
-    size: str = ""  # such as 4 x 8 nvidia.com/gpu
+    size: str = ""  # such as 4 × 8 gpu
+    members: tuple[RecordedMembers, ...] = ()
     submitted: str = ""
     started: str = ""
     ended: str = ""
@@ -96,6 +119,7 @@ class JobRecordStatus(Value, frozen=True, kw_only=True):
     intervals: tuple[RecordedInterval, ...] = ()
     requeues: int = 0
     restarts: int = 0
+    answer: OrderAnswerStatus | None = None
     charge: float = 0.0  # units; of a job that is over
     final: bool = False  # its intervals will not change any more
     settled: bool = False  # its account has the charge
@@ -107,6 +131,8 @@ class QueueStatus(Value, frozen=True, kw_only=True):
 
     waiting: int = 0
     running: int = 0
+    state: str = ""  # as it is now: Open again when the time has come that was said
+    state_until: str = ""
     head_starts: str = ""  # when the first of those that wait likely starts
     conditions: tuple[ObjectCondition, ...] = ()
 

@@ -144,6 +144,9 @@ class QueueSpec(Value, frozen=True, kw_only=True):
     policy: Literal["batch", "interactive"] = "batch"
     scheduler_name: str = ""
     state: QueueState = "Open"
+    state_until: str = (
+        ""  # when it is Open again, RFC 3339, or in scenarios a duration from the beginning; "": when told
+    )
     nodes: NodeChoice = NodeChoice()
     namespaces: NamespaceChoice = NamespaceChoice()
     discipline: Literal["easy", "conservative", "walk", "fifo"] | None = None
@@ -211,6 +214,8 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
 
 def queue_problems(spec: QueueSpec, path: str) -> Iterator[Problem]:
     """What can not be meant, though each field may be so by itself."""
+    if spec.state_until and spec.state == "Open":
+        yield Problem(f"{path}.stateUntil", "is the end of another state than Open: leave it out, or say which state")
     yield from _limit_problems(spec.completed().limits, f"{path}.limits")
     yield from _amount_problems(spec, path)
     if spec.weights.max_age <= 0:

@@ -42,6 +42,7 @@ LATER_COLUMNS: Final = {
     "pods": frozenset(("gpu_index", "start_seconds", "leaving_seconds", "job_id")),
     "decisions": frozenset(("job_id", "job_decision_id")),
     "jobs": frozenset(column.name for column in QUEUE_COLUMNS),
+    "job_states": frozenset(("limit_seconds", "queue")),
 }
 """Columns that they do not have."""
 AMOUNT_COLUMN: Final = re.compile(r"[a-z][a-z0-9_]{0,511}")

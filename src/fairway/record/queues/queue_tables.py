@@ -51,8 +51,8 @@ QUEUE_COLUMNS: Final = (
 
 JOB_STATES = TableSchema(
     "job_states",
-    "Where each job of a queue was in its life: one row whenever its state or its reason became another. How many are "
-    f"before it is in `estimates`. {OLDER}",
+    "Where each job of a queue was in its life: one row whenever its state, reason, limit or queue became "
+    f"another. How many are before it is in `estimates`. {OLDER}",
     "rowid",
     (
         Field("job_id", "INTEGER", "job"),
@@ -61,6 +61,8 @@ JOB_STATES = TableSchema(
         Field("reason", "VARCHAR", f"{REASONS}; null: nothing has to be said", is_nullable=True),
         Field("detail", "VARCHAR", "the numbers, names and times behind the reason, as JSON; null: none", True),
         Field("message", "VARCHAR", "the same as words; null: none", is_nullable=True),
+        Field("limit_seconds", "DOUBLE", "how long it might run, as it was then; null: for ever", is_nullable=True),
+        Field("queue", "VARCHAR", "the queue it was in then", is_nullable=True),
     ),
 )
 ESTIMATES = TableSchema(

@@ -132,8 +132,7 @@ class LiveJobs:
 
     def learn(self, settings: BatchSettings) -> None:
         """In some queues the pods of a controller are one job, though they do not say so."""
-        if any(queue.start_together for queue in settings.queues.values()):
-            JobSayings(self._cluster, {}).learn(settings)
+        JobSayings(self._cluster, settings.aliases).learn(settings)
 
     def find(self, key: GroupKey) -> LiveJob | None:
         """The job of that key, or the last one that was called so."""

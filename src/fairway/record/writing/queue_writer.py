@@ -75,9 +75,10 @@ class QueueWriter(DecisionWriter):
             total_charge(job.ledger.intervals, t),
             is_over,
         )
-        if before is None or (before.state, before.reason) != (part.state, part.reason):
+        if before is None or _place(before) != _place(part):
             text = JSON.encode(detail).decode() if detail else None
-            self._append("job_states", (live.number, t, part.state, part.reason, text, words or None))
+            row = (live.number, t, part.state, part.reason, text, words or None, part.limit, part.queue)
+            self._append("job_states", row)
         self._jobs.queue(t, live, part, job.group)
         if is_over and (before is None or not before.is_over):
             self._forget_some()
@@ -192,6 +193,11 @@ class QueueWriter(DecisionWriter):
             self._file.resources.vector(dict(line.job.amounts)),
         )
         self._append("charges", row)
+
+
+def _place(part: QueuedPart) -> tuple[str, str | None, float | None, str]:
+    """What makes a row of `job_states` when it becomes another."""
+    return part.state, part.reason, part.limit, part.queue
 
 
 def _date(time: float) -> float | None:
