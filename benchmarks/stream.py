@@ -10,6 +10,8 @@ and none makes one quicker, so of each kind the mean of its quickest bursts coun
   is of low priority (`nice`), as it stands for one on another machine; `beside` is one that is not.
 - pods a second of the scheduler's own processor time, in which its own work shows, and nothing else.
 
+`again` is nobody once more: what is not told apart from it is what two equal schedulers differ by on this machine.
+
 The same with the medians of each turn, compared with nobody's turn of the same round, tells how even the machine was.
 What the process that serves the stream and the reader take is told as well. Then a million events go through one ring.
 
@@ -63,6 +65,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "nobody": Kind(),
+    "again": Kind(),
     "read": Kind(is_streamed=True),
     "stopped": Kind(is_streamed=True, is_stopped=True),
     "no-sniffer": Kind(flags=("--sniffer=127.0.0.1:1",)),
