@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any, Final
@@ -123,15 +124,21 @@ def _plain(value: Any) -> Any:
     """As JSON has it: infinite times as words, and nothing where there is nothing to say."""
     if isinstance(value, float):
         return str(value) if math.isinf(value) else value
-    if isinstance(value, msgspec.Struct):
-        return _said(value, {each.name: each.default for each in msgspec.structs.fields(value)})
-    if dataclasses.is_dataclass(value):
-        return _said(value, {each.name: each.default for each in dataclasses.fields(value)})
+    if isinstance(value, msgspec.Struct) or dataclasses.is_dataclass(value):
+        kind: Any = type(value)
+        return _said(value, _defaults(kind))
     if isinstance(value, Mapping):
         return {str(key): _plain(part) for key, part in value.items() if part is not None}
     if isinstance(value, list | tuple | set | frozenset):
         return ["null" if part is None else _plain(part) for part in value]
     return msgspec.to_builtins(value)
+
+
+@functools.cache
+def _defaults(kind: Any) -> Mapping[str, Any]:
+    """What the parts of such a value are where nothing is said; to find that out costs more than to write them."""
+    fields: Any = msgspec.structs.fields(kind) if issubclass(kind, msgspec.Struct) else dataclasses.fields(kind)
+    return {each.name: each.default for each in fields}
 
 
 def _said(value: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
