@@ -42,9 +42,13 @@ EXAMPLES: dict[str, list[str]] = {
     ],
     "/runs/{run}/heat/{resource}/cell": ["/runs/busy/heat/cpu/cell?time=610&node=2&z=4&k=0&order=name"],
     "/runs/{run}/heat/{resource}/{z}/{k}/{x}/{y}": ["/runs/busy/heat/cpu/-3/1/3/0?stat=max"],
-    "/runs/{run}/lanes": ["/runs/busy/lanes?node=n-0&node=n-1&from=100&to=900"],
+    "/runs/{run}/heat/{resource}/rows": [
+        "/runs/busy/heat/cpu/rows?order=label:topology.kubernetes.io/zone&first=1&count=3"
+    ],
+    "/runs/{run}/lanes": ["/runs/busy/lanes?node=n-0&node=n-1&from=100&to=900", "/runs/gpu/lanes?node=openb-node-0001"],
     "/runs/{run}/devices": ["/runs/gpu/devices?order=label:model&limit=3"],
     "/runs/{run}/devices/heat/cell": ["/runs/gpu/devices/heat/cell?time=100&node=1&z=6&k=1"],
+    "/runs/{run}/devices/heat/rows": ["/runs/gpu/devices/heat/rows?order=label:model&count=400"],
     "/runs/{run}/devices/heat/{z}/{k}/{x}/{y}": ["/runs/gpu/devices/heat/6/0/0/0"],
     "/runs/{run}/pods": ["/runs/busy/pods?sort=-wait&limit=5", "/runs/gpu/pods?state=ended&text=pod"],
     "/runs/{run}/pods/{namespace}/{name}": [at("runs", "busy", "pods", *HUGE)],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,8 +15,11 @@ from fairway.explain.queues.run_moment import RunMoment
 from fairway.explain.queues.share_table import share_table
 from fairway.explain.run_status import read_status
 from fairway.record import first_difference
-from fairway.web.lanes import first_fit
-from tests.web.served import Served, at
+from fairway.testing import node, pod
+from fairway.web.heat_rows import label_groups
+from fairway.web.lanes import MOST_INTERVALS, first_fit
+from tests.record.runs import lives
+from tests.web.served import Served, at, served
 
 INTERVALS = st.lists(
     st.tuples(st.integers(0, 20), st.integers(0, 9)).map(lambda pair: (float(pair[0]), float(sum(pair)))), max_size=20
@@ -121,3 +126,35 @@ def test_who_waits_for_what_is_what_status_says(api: Served, run: str, moment: f
     assert found["columns"]["pods"] == [one.num_pods for one in status.waiting]
     (count,) = api.sources.find(run).rows("SELECT count(*) AS n FROM pods WHERE ended_seconds <= $at", at=moment)
     assert sum(found["ended"].values()) == count["n"] > 0
+
+
+@given(st.lists(st.sampled_from("ab"), max_size=12))
+def test_groups_of_rows_are_what_stands_together(values: list[str]) -> None:
+    together = [(value, list(some)) for value, some in itertools.groupby(values)]
+    starts = itertools.accumulate([len(some) for _, some in together], initial=0)
+    assert label_groups(values) == [(value, begin) for (value, _), begin in zip(together, starts, strict=False)]
+    assert label_groups([str(number) for number in range(1001)]) == []
+
+
+def test_rows_of_a_picture_are_named_as_the_nodes_are_and_say_when_they_took_no_pods(tmp_path: Path) -> None:
+    nodes = [node(f"n-{number}", cpu=4, labels={"zone": "ab"[number % 2]}) for number in range(6)]
+    nodes.append(node("shut", cpu=4, unschedulable=True, labels={"zone": "c"}))
+    lives(tmp_path / "some.duckdb", nodes, (pod("p", cpu=1), "n-1", 0.0, 0.0, 5.0), end=60.0).close()
+    with served([str(tmp_path / "some.duckdb")]) as api:
+        rows = api.ask("/runs/some/heat/cpu/rows?order=label:zone&first=2&count=9").json
+        named = api.ask("/runs/some/nodes?order=label:zone").columns
+    assert (rows["total"], rows["names"]) == (7, named["node"][2:])
+    assert list(zip(rows["groups"], rows["group_rows"], strict=True)) == [("a", 0), ("b", 3), ("c", 6)]
+    assert "zone" in rows["labels"]
+    spans = rows["spans"]
+    assert (spans["row"], spans["from_seconds"], spans["is_unschedulable"]) == ([6], [0.0], [True])
+
+
+def test_of_too_many_pods_there_is_how_many_and_what_they_held(tmp_path: Path) -> None:
+    pods = [(pod(f"p-{number}", cpu="1m"), "n", 0.0, 0.0, 30.0) for number in range(MOST_INTERVALS + 1)]
+    lives(tmp_path / "many.duckdb", [node("n", cpu=4)], *pods, end=60.0).close()
+    with served([str(tmp_path / "many.duckdb")]) as api:
+        found = api.ask("/runs/many/lanes?node=n").json
+    assert (found["collapsed"], found["num_intervals"], found["lanes"]["pod"]) == (True, len(pods), [])
+    held = found["counts"]["series"]
+    assert held["pods"] == held["cpu"] == [float(len(pods))] * 240 + [0.0] * 240

@@ -1,8 +1,8 @@
 """Pods of some nodes as lanes over time, and the nodes' states.
 
 In: a run, names of nodes, a stretch. Out: intervals, each with its lane: packed first fit by start over the whole run,
-so that a pod keeps its lane however the window moves. Of more than 2,000 intervals only how many there were, over
-time. A name that was used twice is two nodes. Called by `routes`.
+so that a pod keeps its lane however the window moves. Of more than 2,000 intervals only how many there were and
+what they held, over time. A name that was used twice is two nodes. Called by `routes`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairway.web.curves import step_curve
 from fairway.web.page_error import PageError
 from fairway.web.paging import columns_of
+from fairway.web.picture_shapes import LaneColumns, LanesAnswer, NodeStretch
 from fairway.web.questions import LanesQuestion
-from fairway.web.shapes import CurveAnswer, LaneColumns, LanesAnswer, NodeStretch
+from fairway.web.shapes import CurveAnswer
 from fairway.web.sources import RunSource
 
 __all__ = ["MOST_INTERVALS", "first_fit", "lanes"]
@@ -51,13 +53,30 @@ def lanes(source: RunSource, question: LanesQuestion) -> LanesAnswer:
     stretches = [_stretch(source, state) for state in states if _until(state, source.end) >= begin]
     stretches = [stretch for stretch in stretches if stretch.from_seconds <= end]
     if len(shown) <= MOST_INTERVALS:
-        told = [row | {"amounts": _amounts(source, row)} for row in shown]
+        whose = _whose(source, [row["pod_id"] for row in shown])
+        told = [row | whose[row["pod_id"]] | {"amounts": _amounts(source, row)} for row in shown]
         return LanesAnswer(False, len(shown), columns_of(LaneColumns, told), None, stretches)
     edges = np.linspace(begin, max(end, begin + 1e-9), POINTS + 1)
     times = np.array([[row["from_seconds"], _until(row, source.end)] for row in shown]).T.ravel()
-    counts = step_curve(times, np.repeat([1.0, -1.0], len(shown)), edges)
-    curve = CurveAnswer("pods", ((edges[:-1] + edges[1:]) / 2).tolist(), {"pods": counts.tolist()})
+    held = {"pods": [1.0] * len(shown)} | {
+        name: [float(row[column] or 0) for row in shown] for name, column in source.run.resources.items()
+    }
+    series = {name: step_curve(times, _steps(values), edges).tolist() for name, values in held.items()}
+    curve = CurveAnswer("amounts", ((edges[:-1] + edges[1:]) / 2).tolist(), series)
     return LanesAnswer(True, len(shown), columns_of(LaneColumns, []), curve, stretches)
+
+
+def _steps(amounts: Sequence[float]) -> NDArray[np.float64]:
+    """All up, then all down again."""
+    up = np.array(amounts)
+    return np.concatenate([up, -up])
+
+
+def _whose(source: RunSource, pods: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """What lanes can be coloured by, by pod."""
+    device = "gpu_index" if "gpu_index" in source.run.pods.columns else "NULL"  # earlier versions do not say
+    sql = f"SELECT pod_id, owner, user_name AS user, priority, {device} AS gpu_index FROM pods"
+    return {row["pod_id"]: row for row in source.rows(f"{sql} WHERE pod_id IN (SELECT unnest($pods))", pods=pods)}
 
 
 def first_fit(intervals: Sequence[tuple[float, float]]) -> list[int]:

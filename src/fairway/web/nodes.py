@@ -12,8 +12,9 @@ from fairway.web.device_subject import DEVICE, DeviceSubject
 from fairway.web.heat_map import HeatCell, HeatMap, HeatView, RowOrder
 from fairway.web.page_error import PageError
 from fairway.web.paging import PageOf, columns_of, page_begin, page_of
+from fairway.web.picture_shapes import CellAnswer
 from fairway.web.questions import CellQuestion, DeviceCellQuestion, DevicesQuestion, NodesQuestion
-from fairway.web.shapes import CellAnswer, DeviceColumns, NodeColumns
+from fairway.web.shapes import DeviceColumns, NodeColumns
 from fairway.web.sources import RunSource
 
 __all__ = ["device_cell", "devices_page", "node_cell", "nodes_page", "row_order"]

@@ -14,9 +14,10 @@ from msgspec import Meta, field
 
 __all__ = [
     "ByRun", "CellQuestion", "CompareQuestion", "CurveQuestion", "DecisionQuestion", "DecisionsQuestion",
-    "DeviceCellQuestion", "DeviceQuestion", "DeviceTileQuestion", "DevicesQuestion", "HeatQuestion", "JobQuestion",
-    "JobsQuestion", "LanesQuestion", "MomentQuestion", "NoQuestion", "NodesQuestion", "PodQuestion", "PodsQuestion",
-    "QueueQuestion", "SearchQuestion", "StretchQuestion", "TileQuestion", "WhyQuestion",
+    "DeviceCellQuestion", "DeviceQuestion", "DeviceRowsQuestion", "DeviceTileQuestion", "DevicesQuestion",
+    "HeatQuestion", "JobQuestion", "JobsQuestion", "LanesQuestion", "MomentQuestion", "NoQuestion", "NodesQuestion",
+    "PodQuestion", "PodsQuestion", "QueueQuestion", "RowsQuestion", "SearchQuestion", "StretchQuestion",
+    "TileQuestion", "WhyQuestion",
 ]  # fmt: skip
 
 Limit = Annotated[int, Meta(ge=1, le=1000)]
@@ -25,6 +26,7 @@ Text = Annotated[str, Meta(max_length=1000)]
 Count = Annotated[int, Meta(ge=0)]
 Scale = Annotated[int, Meta(ge=-10, le=20)]
 RowScale = Annotated[int, Meta(ge=0, le=20)]
+RowCount = Annotated[int, Meta(ge=0, le=400)]
 Place = Annotated[int, Meta(ge=0, lt=1 << 36)]
 
 
@@ -95,6 +97,16 @@ class CellQuestion(HeatQuestion, kw_only=True):
     node: Place  # row of the order
     z: Scale
     k: RowScale
+
+
+class RowsQuestion(ByRun, kw_only=True):
+    """Some rows of a picture: whose they are; no more than have room for a name."""
+
+    resource: Name
+    order: Name = "came"
+    filter: Text = ""
+    first: Place = 0
+    count: RowCount = 0
 
 
 class LanesQuestion(StretchQuestion, kw_only=True):
@@ -228,3 +240,12 @@ class DeviceCellQuestion(DeviceQuestion, kw_only=True):
     node: Place  # row of the order
     z: Scale
     k: RowScale
+
+
+class DeviceRowsQuestion(ByRun, kw_only=True):
+    """Some rows of it."""
+
+    order: Name = "came"
+    filter: Text = ""
+    first: Place = 0
+    count: RowCount = 0

@@ -16,13 +16,14 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from fairway.web import curves, decisions, lanes, nodes, plugin_profile, pods, search, waiting_queue
+from fairway.web import curves, decisions, heat_rows, lanes, nodes, plugin_profile, pods, search, waiting_queue
 from fairway.web.comparison import compared, metrics
 from fairway.web.device_subject import DEVICE
 from fairway.web.heat_map import HeatMap, HeatTile, HeatView
 from fairway.web.job_queues import jobs_page, one_job, shares
 from fairway.web.page_error import PageError
 from fairway.web.paging import PageOf
+from fairway.web.picture_shapes import CellAnswer, LanesAnswer, RowsAnswer
 from fairway.web.questions import (
     ByRun,
     CellQuestion,
@@ -31,6 +32,7 @@ from fairway.web.questions import (
     DecisionQuestion,
     DecisionsQuestion,
     DeviceCellQuestion,
+    DeviceRowsQuestion,
     DevicesQuestion,
     DeviceTileQuestion,
     JobQuestion,
@@ -42,13 +44,13 @@ from fairway.web.questions import (
     PodQuestion,
     PodsQuestion,
     QueueQuestion,
+    RowsQuestion,
     SearchQuestion,
     StretchQuestion,
     TileQuestion,
     WhyQuestion,
 )
 from fairway.web.shapes import (
-    CellAnswer,
     ComparedRuns,
     CurveAnswer,
     DecisionAnswer,
@@ -57,7 +59,6 @@ from fairway.web.shapes import (
     Document,
     FoundNames,
     JobColumns,
-    LanesAnswer,
     MetricAnswer,
     NodeColumns,
     PluginTree,
@@ -139,8 +140,10 @@ ROUTES: Final = (
     Route("/runs/{run}/nodes", NodesQuestion, PageOf[NodeColumns], _of_run(nodes.nodes_page), is_table=True),
     Route("/runs/{run}/heat/{resource}/cell", CellQuestion, CellAnswer, _of_run(nodes.node_cell), "tiles"),
     Route("/runs/{run}/heat/{resource}/{z}/{k}/{x}/{y}", TileQuestion, ServedTile, _of_run(_tile), "tiles"),
+    Route("/runs/{run}/heat/{resource}/rows", RowsQuestion, RowsAnswer, _of_run(heat_rows.node_rows), "tiles"),
     Route("/runs/{run}/lanes", LanesQuestion, LanesAnswer, _of_run(lanes.lanes)),
     Route("/runs/{run}/devices", DevicesQuestion, PageOf[DeviceColumns], _of_run(nodes.devices_page), is_table=True),
+    Route("/runs/{run}/devices/heat/rows", DeviceRowsQuestion, RowsAnswer, _of_run(heat_rows.device_rows), "tiles"),
     Route("/runs/{run}/devices/heat/cell", DeviceCellQuestion, CellAnswer, _of_run(nodes.device_cell), "tiles"),
     Route("/runs/{run}/devices/heat/{z}/{k}/{x}/{y}", DeviceTileQuestion, ServedTile, _of_run(_device_tile), "tiles"),
     Route("/runs/{run}/pods", PodsQuestion, PageOf[PodColumns], _of_run(pods.pods_page), is_table=True),

@@ -12,11 +12,10 @@ from typing import Any, Literal
 import msgspec
 
 __all__ = [
-    "CellAnswer", "ComparedMetric", "ComparedRuns", "CurveAnswer", "DecisionAnswer", "DecisionColumns",
-    "DeviceColumns", "Document", "FilterCount", "FoundNames", "JobColumns", "KnownRun", "LaneColumns",
-    "LanesAnswer", "MetricAnswer", "MetricShape", "NodeColumns", "NodeStretch", "PluginTree",
-    "PodColumns", "QueueColumns", "QueuePage", "RunsAnswer", "ShareColumns", "SharesAnswer", "WaitingAnswer",
-    "WaitingColumns", "WaitsAnswer",
+    "ComparedMetric", "ComparedRuns", "CurveAnswer", "DecisionAnswer", "DecisionColumns", "DeviceColumns",
+    "Document", "FilterCount", "FoundNames", "JobColumns", "KnownRun", "MetricAnswer", "MetricShape", "NodeColumns",
+    "PluginTree", "PodColumns", "QueueColumns", "QueuePage", "RunsAnswer", "ShareColumns", "SharesAnswer",
+    "WaitingAnswer", "WaitingColumns", "WaitsAnswer",
 ]  # fmt: skip
 
 Document = dict[str, Any]
@@ -124,56 +123,6 @@ class DeviceColumns(msgspec.Struct):
     node: list[str]
     index: list[int]
     model: list[str]
-
-
-class CellAnswer(msgspec.Struct):
-    """One cell of a heat map; of many nodes and pods the first 20 are named."""
-
-    begin: float
-    end: float
-    share: float | None
-    num_nodes: int
-    nodes: list[str]
-    num_pods: int
-    pods: list[str]
-
-
-class LaneColumns(msgspec.Struct):
-    """Who held what, from when to when; `to_seconds` null: until the end of the run."""
-
-    node: list[str]
-    node_id: list[int]
-    lane: list[int]
-    pod: list[str]
-    pod_id: list[int]
-    from_seconds: list[float]
-    to_seconds: list[float | None]
-    reason: list[str | None]
-    amounts: list[dict[str, int]]
-
-
-class NodeStretch(msgspec.Struct):
-    """A state of a node."""
-
-    node: str
-    node_id: int
-    from_seconds: float
-    to_seconds: float | None
-    change: str
-    gone: str | None
-    is_ready: bool
-    is_unschedulable: bool
-    allocatable: dict[str, int]
-
-
-class LanesAnswer(msgspec.Struct):
-    """Pods of some nodes; of too many only how many there were, on average over each of 480 stretches."""
-
-    collapsed: bool
-    num_intervals: int
-    lanes: LaneColumns
-    counts: CurveAnswer | None
-    states: list[NodeStretch]
 
 
 class PodColumns(msgspec.Struct):
