@@ -109,6 +109,7 @@ class PageServer:
                         raise
                     continue
                 self._doors[host] = door
+            await self._why.prepare(self._sources.all[0])
         except BaseException:
             await self.stop()
             raise

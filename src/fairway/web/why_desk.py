@@ -40,6 +40,10 @@ class WhyDesk:
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._num_waiting = 0
 
+    async def prepare(self, source: RunSource) -> None:
+        """Have a worker ready that has opened this run: the first question does not wait for that."""
+        self._free.append(await _start(source.path))
+
     async def answer(self, source: RunSource, question: WhyQuestion) -> bytes:
         """The document."""
         key = (source.id, "why", msgspec.json.encode(question))
@@ -73,7 +77,7 @@ class WhyDesk:
         line = msgspec.json.encode(
             AskedWhy(source.path, pod, question.at, question.attempt, question.node, question.all_nodes)
         )
-        worker = self._free.pop() if self._free else await _start()
+        worker = self._free.pop() if self._free else await _start(source.path)
         self.busy.add(worker)
         is_fit = False
         try:
@@ -114,9 +118,9 @@ def check_why(source: RunSource, question: WhyQuestion) -> None:
         raise PageError(404, "no_such_node", f"the run has no node {question.node}")
 
 
-async def _start() -> Process:
+async def _start(path: str) -> Process:
     # -P: what lies in the current folder is not put before the libraries.
-    command = (sys.executable, "-P", "-m", "fairway.web.why_worker")
+    command = (sys.executable, "-P", "-m", "fairway.web.why_worker", path)
     return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
 
 

@@ -1,14 +1,17 @@
 """A process that answers why: asked line by line, so that a question can be ended with its process.
 
 In: on standard input one question a line, as JSON. Out: on standard output its answer as JSON, after its length as four
-bytes and a sign: `=` the document that `fairway why -o json` prints, `!` what is wrong. Ends with its input. Started by
-`why_desk`, which never lets more than a few be at work.
+bytes and a sign: `=` the document that `fairway why -o json` prints, `!` what is wrong. A run that is named when it
+starts is opened before anybody asks. Ends with its input. Started by `why_desk`, which never lets more than a few be at
+work.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any, BinaryIO, Final
 
 import msgspec
@@ -34,9 +37,12 @@ class AskedWhy(msgspec.Struct):
     all_nodes: bool
 
 
-def serve(questions: BinaryIO, answers: BinaryIO) -> None:
-    """Answer until there are no more questions."""
+def serve(questions: BinaryIO, answers: BinaryIO, expected: Sequence[str] = ()) -> None:
+    """Answer until there are no more questions; some of these runs are `expected` to be asked about."""
     runs: dict[str, Run] = {}
+    for path in expected:
+        with contextlib.suppress(RecordError):  # whoever asks is told
+            runs[path] = Run.open(path)
     decoder = msgspec.json.Decoder(AskedWhy)
     for line in questions:
         sign, value = _answer(runs, decoder.decode(line))
@@ -68,7 +74,7 @@ def main() -> None:
     """On the process's own input and output; whatever else is printed goes elsewhere."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    serve(sys.stdin.buffer, answers)
+    serve(sys.stdin.buffer, answers, sys.argv[1:])
 
 
 if __name__ == "__main__":
