@@ -13,7 +13,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser database system pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-desk bench-estimates bench-logs bench-pages soak soak-jobs chaos fuzz reference e2e lock protos sbom image format clean
+.PHONY: help demo test browser database node system pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-desk bench-estimates bench-logs bench-pages soak soak-jobs chaos fuzz reference e2e lock protos page-types sbom image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,9 +34,14 @@ database: ## Debian's PostgreSQL, in which tests keep a ledger, if it is not the
 		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql; } || \
 		{ echo "no PostgreSQL: install its server in your system's way; without it tests of the ledger are skipped" >&2; exit 1; }
 
-system: ## what tests use of the system, one after the other: a browser, a database
+node: ## Debian's Node and npm, with which the types of scripts are checked, if they are not there yet
+	@command -v npm >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm; } || \
+		{ echo "no Node: install it in your system's way; without it types of scripts are not checked" >&2; exit 1; }
+
+system: ## what tests use of the system, one after the other: a browser, a database, Node
 	@$(MAKE) --no-print-directory browser
 	@$(MAKE) --no-print-directory database
+	@$(MAKE) --no-print-directory node
 
 pythons: $(STAMP) ## the tests on every Python that the machine has, from 3.11 on
 	$(BIN)/python -m nox -- --numprocesses $(WORKERS)
@@ -108,6 +113,9 @@ lock: $(STAMP) ## requirements/runtime.txt and build.txt anew: what the image in
 
 protos: $(STAMP) ## src/fairway/stream/wire anew: the modules of the stream's messages, from their .proto files
 	$(BIN)/python -m deploy.protos
+
+page-types: $(STAMP) ## src/fairway/web/static/answers.d.ts anew: types of the API's answers, for scripts
+	$(BIN)/python -m tests.browser.script_types
 
 sbom: $(STAMP) ## what is in a release, as CycloneDX: dist/fairway.cdx.json
 	$(BIN)/python -m deploy.sbom dist/fairway.cdx.json

@@ -115,5 +115,6 @@ def test_templates_are_part_of_the_package() -> None:
         "answer.html",
         "parts.html",
         "colours.css",
+        "dark.css",
         "report.css",
     }

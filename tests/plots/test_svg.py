@@ -138,7 +138,7 @@ def test_bars_are_as_long_as_their_values_and_nothing_is_a_bar_of_no_length() ->
 
 
 def test_pictures_have_the_colours_of_pages() -> None:
-    style = (resources.files("fairway.pages") / "templates" / "colours.css").read_text().partition("@media")[0]
+    style = (resources.files("fairway.pages") / "templates" / "colours.css").read_text()
     colours = dict(re.findall(r"--([cq]\d): (#\w+)", style))
     assert {f"c{number}": policy_colour(number) for number in range(NUM_COLOURS)} == {
         name: colour for name, colour in colours.items() if name.startswith("c")

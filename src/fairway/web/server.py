@@ -29,6 +29,7 @@ from fairway.web.openapi import ARROW, BASE, openapi_document
 from fairway.web.page_error import Failure, FailureAnswer, PageError
 from fairway.web.routes import Route, ServedTile, asked, question_of
 from fairway.web.sources import RunSources
+from fairway.web.static_files import PAGES, StaticFile, static_file
 from fairway.web.why_desk import WhyDesk, check_why
 
 __all__ = ["HEADERS", "PageLimits", "PageServer"]
@@ -49,6 +50,7 @@ HEADERS: Final[Mapping[str, str]] = {
 NEVER_KEPT: Final = "no-store"
 ENDING_SECONDS: Final = 2.0
 """That requests under way have when the server ends."""
+ASKED_AGAIN: Final = "no-cache"  # whether it is still the same
 KEPT_FOR_EVER: Final = "private, max-age=31536000, immutable"
 
 
@@ -186,6 +188,8 @@ class PageServer:
                 414, "too_long", f"the URL is longer than {self._limits.url_bytes} bytes", "ask for less at once"
             )
         path, _, query = request.raw_path.partition("?")
+        if path.startswith(PAGES) and (file := static_file(path.removeprefix(PAGES))) is not None:
+            return _file(request, file)  # they hold nothing of a run: a browser asks for them without a token
         access.check_token(request.headers.get("Authorization"))
         if path == f"{BASE}/openapi.json":
             return web.Response(body=self._openapi, content_type="application/json")
@@ -262,6 +266,13 @@ def _encoded(answer: Any, wants_arrow: bool) -> Any:
     with arrow.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return sink.getvalue().to_pybytes()
+
+
+def _file(request: web.Request, file: StaticFile) -> web.Response:
+    headers = {"ETag": file.tag, "Cache-Control": ASKED_AGAIN}
+    if file.tag in request.headers.get("If-None-Match", ""):
+        return web.Response(status=304, headers=headers)
+    return web.Response(body=file.body, headers=headers, content_type=file.content_type, charset="utf-8")
 
 
 def _tile(request: web.Request, served: ServedTile) -> web.Response:

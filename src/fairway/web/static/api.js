@@ -1,0 +1,83 @@
+// Questions to the server. The token came in the part of the URL that is never sent; it is kept for this tab alone.
+
+const BASE = "/fairway/api/v1";
+const TOKEN = "fairway-token";
+const AT_ONCE = 8;
+
+/** What can not be answered: the server's sentence, and what to do. */
+export class Refused extends Error {
+  /** @param {number} status @param {string} code @param {string} message @param {string} hint */
+  constructor(status, code, message, hint) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** Take the token out of the URL, so that nobody copies it along. */
+export function takeToken() {
+  const found = /(?:^#|&)token=([^&]+)/.exec(location.hash);
+  if (!found) return;
+  sessionStorage.setItem(TOKEN, found[1] ?? "");
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
+/** @param {string} token */
+export function setToken(token) {
+  sessionStorage.setItem(TOKEN, token);
+}
+
+/** @param {Record<string, string | number | string[] | boolean | null | undefined>} values */
+function query(values) {
+  const made = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (Array.isArray(value)) for (const one of value) made.append(name, one);
+    else if (value !== null && value !== undefined && value !== "") made.set(name, `${value}`);
+  }
+  return made.size ? `?${made}` : "";
+}
+
+let underWay = 0;
+/** @type {(() => void)[]} */
+const line = [];
+
+/** @param {string} path @param {AbortSignal} [signal] @returns {Promise<Response>} */
+async function fetched(path, signal) {
+  if (underWay >= AT_ONCE) await new Promise((resolve) => line.push(() => resolve(null)));
+  underWay += 1;
+  try {
+    signal?.throwIfAborted();
+    const headers = { Authorization: `Bearer ${sessionStorage.getItem(TOKEN) ?? ""}` };
+    const response = await fetch(BASE + path, { headers, signal }).catch((error) => {
+      if (signal?.aborted) throw error;
+      throw new Refused(0, "no_server", "the server does not answer", "it may have been ended: start fairway ui again, or try again");
+    });
+    if (response.ok) return response;
+    const said = await response.json().catch(() => null);
+    const { code = "failed", message = `the server answered ${response.status}`, hint = "" } = said?.error ?? {};
+    throw new Refused(response.status, code, message, hint);
+  } finally {
+    underWay -= 1;
+    line.shift()?.();
+  }
+}
+
+/**
+ * A JSON answer. Parts of the path are percent-encoded.
+ * @param {(string | number)[]} parts @param {Record<string, any>} [values] @param {AbortSignal} [signal] @returns {Promise<any>}
+ */
+export async function ask(parts, values = {}, signal) {
+  const path = parts.map((part) => `/${encodeURIComponent(part)}`).join("");
+  return (await fetched(path + query(values), signal)).json();
+}
+
+/**
+ * Bytes, such as a tile.
+ * @param {(string | number)[]} parts @param {Record<string, any>} [values] @param {AbortSignal} [signal]
+ */
+export async function bytes(parts, values = {}, signal) {
+  const path = parts.map((part) => `/${encodeURIComponent(part)}`).join("");
+  const response = await fetched(path + query(values), signal);
+  return new Uint8Array(await response.arrayBuffer());
+}

@@ -1,0 +1,174 @@
+// Curves over time: lines, or areas on each other. All on one axis of time, with the moment marked.
+
+import { amountMarks, drawTimeAxis } from "./axis.js";
+import { h } from "./dom.js";
+import { picture } from "./picture.js";
+import { timeGestures } from "./stretch.js";
+import { colour, nth } from "./theme.js";
+import { clock, measured } from "./words.js";
+
+/**
+ * @typedef {object} Series
+ * @property {string} name
+ * @property {(number | null)[]} values
+ * @property {string} [colour] a variable of the style sheets
+ * @property {boolean} [dashed]
+ */
+/**
+ * @typedef {object} LinesOptions
+ * @property {string} title
+ * @property {string} unit
+ * @property {number[]} time middles of equal stretches
+ * @property {Series[]} series
+ * @property {boolean} [stacked]
+ * @property {number} [height]
+ * @property {number} [largest] of the axis
+ */
+
+const [LEFT, RIGHT, TOP, BOTTOM] = [56, 12, 10, 24];
+const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
+
+/**
+ * @param {() => View} view as it is now @param {LinesOptions} options
+ * @returns {{element: HTMLElement, redraw: () => void}}
+ */
+export function lines(view, options) {
+  const { title, unit, time, series, stacked = false, height = 170 } = options;
+  let width = 0;
+  let marked = -1;
+  const tints = series.map((one, number) => () => (one.colour ? colour(one.colour) : nth(number)));
+  /** Values that are drawn: on each other if they are stacked. */
+  const tops = stacked ? series.reduce((/** @type {number[][]} */ all, one) => {
+    const below = all.at(-1);
+    return [...all, one.values.map((value, place) => (value ?? 0) + (below?.[place] ?? 0))];
+  }, []) : series.map((one) => one.values.map((value) => value ?? Number.NaN));
+  const largest = options.largest ?? Math.max(...tops.map((values) => values.reduce((most, value) => (value > most ? value : most), 0)), unit === "share" ? 0.01 : 1e-9);
+
+  const box = () => ({ left: LEFT, width: Math.max(width - LEFT - RIGHT, 1) });
+  /** @param {number} x */
+  const nearest = (x) => {
+    const { from, to } = view();
+    const at = from + ((x - LEFT) / box().width) * (to - from);
+    let best = -1;
+    for (let place = 0; place < time.length; place += 1) {
+      if (best < 0 || Math.abs((time[place] ?? 0) - at) < Math.abs((time[best] ?? 0) - at)) best = place;
+    }
+    return best;
+  };
+  /** @param {number} place */
+  const told = (place) => [clock(time[place] ?? 0), ...series.map((one) => `${one.name} ${measured(unit, one.values[place])}`)].join("\n");
+
+  /** @param {CanvasRenderingContext2D} context @param {number} wide @param {number} high */
+  function draw(context, wide, high) {
+    width = wide;
+    const { from, to, at } = view();
+    const inner = { from, to, left: LEFT, width: box().width, top: TOP, height: high - TOP - BOTTOM };
+    const ground = inner.top + inner.height;
+    /** @param {number} moment */
+    const across = (moment) => LEFT + ((moment - from) / (to - from || 1)) * inner.width;
+    /** @param {number} value */
+    const up = (value) => ground - (value / largest) * inner.height;
+    context.font = "11px system-ui, sans-serif";
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    for (const mark of amountMarks(largest)) {
+      const y = Math.round(up(mark)) + 0.5;
+      context.strokeStyle = colour(mark ? "edge" : "axis");
+      context.beginPath();
+      context.moveTo(LEFT, y);
+      context.lineTo(LEFT + inner.width, y);
+      context.stroke();
+      context.fillStyle = colour("soft");
+      context.fillText(measured(/^(pods|nodes|decisions)$/.test(unit) ? "" : unit, mark), LEFT - 6, y);
+    }
+    drawTimeAxis(context, inner, { soft: colour("soft"), grid: colour("axis") });
+    context.save();
+    context.beginPath();
+    context.rect(LEFT, 0, inner.width, high);
+    context.clip();
+    context.lineJoin = "round";
+    for (let number = tops.length - 1; number >= 0; number -= 1) {
+      const values = tops[number] ?? [];
+      context.beginPath();
+      let isDown = false;
+      values.forEach((value, place) => {
+        if (Number.isNaN(value)) {
+          isDown = false;
+          return;
+        }
+        const [x, y] = [across(time[place] ?? 0), up(value)];
+        if (isDown) context.lineTo(x, y);
+        else context.moveTo(x, y);
+        isDown = true;
+      });
+      const tint = tints[number]?.() ?? "";
+      if (stacked) {
+        context.lineTo(across(time.at(-1) ?? 0), ground);
+        context.lineTo(across(time[0] ?? 0), ground);
+        context.fillStyle = tint;
+        context.fill();
+        context.strokeStyle = colour("card");
+        context.lineWidth = 1;
+        context.stroke();
+      } else {
+        context.setLineDash(series[number]?.dashed ? DASHES[1] ?? [] : DASHES[number % DASHES.length] ?? []);
+        context.strokeStyle = tint;
+        context.lineWidth = 1.75;
+        context.stroke();
+        context.setLineDash([]);
+      }
+    }
+    for (const moment of [at, marked >= 0 ? time[marked] ?? Number.NaN : Number.NaN]) {
+      if (Number.isNaN(moment)) continue;
+      context.strokeStyle = colour("ink");
+      context.lineWidth = 1;
+      context.setLineDash(moment === at ? [] : [3, 3]);
+      context.beginPath();
+      context.moveTo(across(moment), TOP);
+      context.lineTo(across(moment), ground);
+      context.stroke();
+      context.setLineDash([]);
+    }
+    context.restore();
+  }
+
+  const made = picture(view().signal, {
+    height,
+    draw,
+    says: () => {
+      const { from, to } = view();
+      const most = series.map((one) => `${one.name} up to ${measured(unit, one.values.reduce((/** @type {number} */ top, value) => Math.max(top, value ?? 0), 0))}`);
+      return `${title}, ${clock(from)}–${clock(to)}: ${most.slice(0, 8).join(", ")}${most.length > 8 ? " …" : ""}`;
+    },
+    rows: () => {
+      const step = Math.max(1, Math.ceil(time.length / 200));
+      const places = time.map((_, place) => place).filter((place) => place % step === 0);
+      return { heads: ["time", ...series.map((one) => one.name)], total: time.length,
+        rows: places.map((place) => [clock(time[place] ?? 0), ...series.map((one) => measured(unit, one.values[place]))]) };
+    },
+    tip: (x) => (x < LEFT || !time.length ? null : told(nearest(x))),
+    gestures: { ...timeGestures(view, box), zoom: undefined },
+    key: (event) => {
+      const step = /** @type {Record<string, number>} */ ({ ArrowRight: 1, ArrowLeft: -1 })[event.key];
+      if (!step || !time.length) return false;
+      marked = Math.max(0, Math.min(marked < 0 ? nearest(LEFT) : marked + step * (event.shiftKey ? 10 : 1), time.length - 1));
+      const { from, to } = view();
+      made.say(told(marked), LEFT + (((time[marked] ?? 0) - from) / (to - from || 1)) * box().width, TOP);
+      made.redraw();
+      return true;
+    },
+  });
+  const element = h("div", { class: "lines" }, series.length > 1 || stacked ? legend(series.map((one) => one.name), tints) : null, made.element);
+  return { element, redraw: made.redraw };
+}
+
+/** Which colour is what. @param {string[]} names @param {(() => string)[]} tints */
+export function legend(names, tints) {
+  return h("ul", { class: "legend" }, ...names.map((name, number) => {
+    const box = h("span", { class: "box" });
+    box.style.background = `var(--c${number % 8})`;
+    const own = tints[number]?.();
+    if (own) box.style.background = own;
+    return h("li", {}, box, name);
+  }));
+}

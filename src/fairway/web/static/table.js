@@ -1,0 +1,163 @@
+// Tables: short ones, and long ones that come from the server page by page, of which only rows in sight are elements.
+
+import { h } from "./dom.js";
+import { errorBox } from "./part.js";
+import { count } from "./words.js";
+
+/**
+ * A table of what is there.
+ * @param {string[]} heads the first column names its row
+ * @param {Child[][]} rows
+ * @param {{caption?: string, total?: number, words?: number[]}} [options] words: columns to be set flush left
+ */
+export function table(heads, rows, { caption, total = rows.length, words = [] } = {}) {
+  /** @param {number} column */
+  const kind = (column) => (column === 0 || words.includes(column) ? "words" : null);
+  return h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": caption ?? heads.join(", ") },
+    h("table", {},
+      caption && h("caption", {}, caption),
+      h("thead", {}, h("tr", {}, ...heads.map((head, column) => h("th", { scope: "col", class: kind(column) }, head)))),
+      h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell, column) =>
+        column ? h("td", { class: kind(column) }, cell ?? "–") : h("th", { scope: "row", class: "words" }, cell ?? "–")))))),
+    total > rows.length && h("p", { class: "soft" }, `${count(rows.length)} of ${count(total)}`));
+}
+
+/**
+ * @typedef {object} Column
+ * @property {string} head
+ * @property {(row: Record<string, any>) => Child} cell
+ * @property {string} [sort] the name that the server sorts by
+ * @property {boolean} [words] flush left
+ * @property {string} [title] what the column says
+ */
+
+/**
+ * @typedef {object} LongTableOptions
+ * @property {string} name what it holds, in a word or two
+ * @property {Column[]} columns the first names the row
+ * @property {(next: string | null, sort: string, signal: AbortSignal) => Promise<{columns: Record<string, any[]>, total: number, next: string | null}>} ask
+ * @property {string} [sort] as the server has it: `-wait`
+ * @property {(sort: string) => void} [onSort]
+ * @property {(row: Record<string, any>) => void} [open] enter, or a double click
+ * @property {string} [empty]
+ */
+
+const ROW = 30;
+const AHEAD = 12;
+
+/**
+ * A long table: loads the next page when its end comes near.
+ * @param {AbortSignal} leaving @param {LongTableOptions} options
+ */
+export function longTable(leaving, options) {
+  const { columns, name } = options;
+  let sort = options.sort ?? "";
+  /** @type {Record<string, any>[]} */
+  let rows = [];
+  let [total, marked] = [0, 0];
+  /** @type {string | null} */
+  let next = null;
+  let loading = new AbortController();
+  let isLoading = false;
+  leaving.addEventListener("abort", () => loading.abort());
+
+  const body = h("tbody");
+  const head = h("tr");
+  const status = h("p", { class: "soft", role: "status" });
+  const box = h("div", { class: "wide long", tabindex: 0, role: "region", "aria-label": name, scroll: windowed, keydown: onKey },
+    h("table", { "aria-label": name }, h("thead", {}, head), body));
+  const failed = h("div");
+
+  function drawHead() {
+    head.replaceChildren(...columns.map((column) => {
+      const down = sort === `-${column.sort}`;
+      const is = column.sort && (sort === column.sort || down);
+      const label = column.sort
+        ? h("button", { type: "button", class: "quiet", click: () => sortBy(column.sort ?? "") }, column.head, is ? (down ? " ▾" : " ▴") : "")
+        : column.head;
+      return h("th", { scope: "col", class: column.words || column === columns[0] ? "words" : null, title: column.title,
+        "aria-sort": is ? (down ? "descending" : "ascending") : null }, label);
+    }));
+  }
+  /** @param {string} by */
+  function sortBy(by) {
+    sort = sort === by ? `-${by}` : by;
+    options.onSort?.(sort);
+    void refresh();
+  }
+  async function load() {
+    if (isLoading || (rows.length && !next)) return;
+    isLoading = true;
+    const { signal } = loading;
+    try {
+      const page = await options.ask(next, sort, signal);
+      signal.throwIfAborted();
+      const names = Object.keys(page.columns);
+      const number = page.columns[names[0] ?? ""]?.length ?? 0;
+      for (let place = 0; place < number; place += 1) {
+        rows.push(Object.fromEntries(names.map((column) => [column, page.columns[column]?.[place]])));
+      }
+      [total, next] = [page.total, page.next];
+      failed.replaceChildren();
+    } catch (error) {
+      if (signal.aborted) return;
+      failed.replaceChildren(errorBox(error, () => { void load(); }));
+    } finally {
+      if (!signal.aborted) isLoading = false;
+    }
+    windowed();
+  }
+  function windowed() {
+    const first = Math.max(0, Math.floor(box.scrollTop / ROW) - AHEAD);
+    const last = Math.min(rows.length, Math.ceil((box.scrollTop + (box.clientHeight || 600)) / ROW) + AHEAD);
+    const shown = rows.slice(first, last).map((row, place) => {
+      const number = first + place;
+      return h("tr", { class: number === marked ? "marked" : null, "aria-rowindex": number + 2,
+        click: () => mark(number), dblclick: () => options.open?.(row) },
+        ...columns.map((column, at) => at ? h("td", { class: column.words ? "words" : null }, column.cell(row) ?? "–")
+          : h("th", { scope: "row", class: "words" }, column.cell(row))));
+    });
+    /** @param {number} number */
+    const gap = (number) => {
+      const cell = h("td", { colspan: columns.length });
+      cell.style.height = `${number * ROW}px`;
+      return number ? [h("tr", { class: "gap", "aria-hidden": "true" }, cell)] : [];
+    };
+    body.replaceChildren(...gap(first), ...shown, ...gap(rows.length - last));
+    status.textContent = rows.length ? `${count(rows.length)} of ${count(total)}${next ? ", more come as you scroll" : ""}` : isLoading ? "loading" : (options.empty ?? `no ${name}`);
+    if (next && last + AHEAD * 2 >= rows.length) void load();
+  }
+  /** @param {number} number */
+  function mark(number) {
+    marked = Math.max(0, Math.min(number, rows.length - 1));
+    windowed();
+  }
+  /** @param {KeyboardEvent} event */
+  function onKey(event) {
+    const steps = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 });
+    const step = steps[event.key];
+    if (event.target !== box) return;
+    if (step) {
+      mark(marked + step);
+      if (marked * ROW < box.scrollTop || (marked + 3) * ROW > box.scrollTop + box.clientHeight) box.scrollTop = Math.max(0, (marked - 5) * ROW);
+    } else if (event.key === "Enter") openMarked();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+  function openMarked() {
+    const row = rows[marked];
+    if (row) options.open?.(row);
+  }
+  async function refresh() {
+    loading.abort();
+    loading = new AbortController();
+    isLoading = false;
+    [rows, next, total, marked] = [[], null, 0, 0];
+    box.scrollTop = 0;
+    drawHead();
+    await load();
+  }
+  void refresh();
+  return { element: h("div", { class: "long-table" }, failed, box, status), refresh, rows: () => rows };
+}

@@ -1,0 +1,137 @@
+// The bar of time below every page: how full the cluster was and how many waited over the whole run, the stretch that
+// pages look at (drag its ends, or it), and the moment (click).
+
+import { ask } from "./api.js";
+import { drawTimeAxis } from "./axis.js";
+import { h } from "./dom.js";
+import { picture } from "./picture.js";
+import { goTo, look } from "./stretch.js";
+import { colour } from "./theme.js";
+import { clock, length, measured } from "./words.js";
+
+const [LEFT, RIGHT, AXIS, HEIGHT, GRIP] = [12, 12, 20, 64, 8];
+const POINTS = 480;
+
+/**
+ * @param {() => View} view @param {AbortSignal} leaving the run is left
+ * @returns {{element: HTMLElement, redraw: () => void}}
+ */
+export function timeBar(view, leaving) {
+  /** @type {{time: number[], utilisation: [string, number[]] | null, waiting: number[]}} */
+  let curves = { time: [], utilisation: null, waiting: [] };
+  let width = 1;
+  /** @type {"from" | "to" | "both" | null} */
+  let held = null;
+  const words = h("span", { class: "time-words" });
+  const failed = h("span", { class: "bad" });
+
+  const inner = () => Math.max(width - LEFT - RIGHT, 1);
+  /** @param {number} time */
+  const across = (time) => LEFT + ((time - view().run.begin) / (view().run.end - view().run.begin || 1)) * inner();
+  /** @param {number} x */
+  const time = (x) => view().run.begin + ((x - LEFT) / inner()) * (view().run.end - view().run.begin);
+  /** @param {number} at */
+  const nearest = (at) => Math.min(curves.time.length - 1, Math.max(0, Math.floor(((at - view().run.begin) / (view().run.end - view().run.begin || 1)) * curves.time.length)));
+  /** @param {number} at */
+  function told(at) {
+    const place = nearest(at);
+    const parts = [clock(at)];
+    if (curves.utilisation) parts.push(`${curves.utilisation[0]} ${measured("share", curves.utilisation[1][place])}`);
+    if (curves.waiting.length) parts.push(`${measured("", curves.waiting[place])} waiting`);
+    return parts.join("\n");
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {number} wide @param {number} high */
+  function draw(context, wide, high) {
+    width = wide;
+    const { run, from, to, at } = view();
+    const ground = high - AXIS;
+    if (curves.utilisation) curve(context, curves.utilisation[1], 1, ground, colour("c0"), true);
+    curve(context, curves.waiting, Math.max(...curves.waiting, 1), ground, colour("c1"), false);
+    drawTimeAxis(context, { from: run.begin, to: run.end, left: LEFT, width: inner(), top: 0, height: ground }, { soft: colour("soft"), grid: colour("axis") });
+    const [one, other] = [across(from), across(to)];
+    context.fillStyle = colour("veil");
+    context.fillRect(LEFT, 0, one - LEFT, ground);
+    context.fillRect(other, 0, LEFT + inner() - other, ground);
+    context.strokeStyle = colour("ink");
+    context.lineWidth = 1.5;
+    context.strokeRect(one, 0.75, Math.max(other - one, 1), ground - 1.5);
+    context.fillStyle = colour("ink");
+    for (const end of [one, other]) context.fillRect(end - 2, ground / 2 - 9, 4, 18);
+    context.strokeStyle = colour("bad");
+    context.beginPath();
+    context.moveTo(across(at), 0);
+    context.lineTo(across(at), ground + 4);
+    context.stroke();
+    words.textContent = `${clock(from)} – ${clock(to)} · ${length(to - from)} · moment ${clock(at, true)}`;
+  }
+  /** @param {CanvasRenderingContext2D} context @param {number[]} values @param {number} largest @param {number} ground @param {string} tint @param {boolean} isFilled */
+  function curve(context, values, largest, ground, tint, isFilled) {
+    if (!values.length) return;
+    context.beginPath();
+    values.forEach((value, place) => context.lineTo(across(curves.time[place] ?? 0), ground - (Math.min(value / largest, 1)) * (ground - 4)));
+    context.strokeStyle = tint;
+    context.lineWidth = 1.5;
+    context.stroke();
+    if (!isFilled) return;
+    context.lineTo(across(curves.time.at(-1) ?? 0), ground);
+    context.lineTo(across(curves.time[0] ?? 0), ground);
+    context.globalAlpha = 0.2;
+    context.fillStyle = tint;
+    context.fill();
+    context.globalAlpha = 1;
+  }
+
+  const made = picture(leaving, {
+    height: HEIGHT,
+    draw,
+    says: () => {
+      const { from, to, at, run } = view();
+      return `bar of time, ${clock(run.begin)}–${clock(run.end)}; the stretch looked at is ${clock(from)}–${clock(to)}, the moment ${clock(at)}`;
+    },
+    rows: () => ({ heads: ["time", curves.utilisation?.[0] ?? "utilisation", "waiting"], total: curves.time.length,
+      rows: curves.time.map((moment, place) => [clock(moment), measured("share", curves.utilisation?.[1][place]), measured("", curves.waiting[place])]).filter((_, place) => place % 4 === 0) }),
+    tip: (x) => (held ? null : told(time(x))),
+    gestures: {
+      click: (x) => goTo(view().run, time(x)),
+      pan: (dx) => {
+        const { run, from, to } = view();
+        const by = (dx / inner()) * (run.end - run.begin);
+        held ??= "both";
+        if (held === "from") look(run, Math.min(from + by, to), to);
+        else if (held === "to") look(run, from, Math.max(to + by, from));
+        else look(run, from + by, to + by);
+      },
+      end: () => { held = null; },
+    },
+    key: (event) => {
+      const step = /** @type {Record<string, number>} */ ({ ArrowRight: 1, ArrowLeft: -1 })[event.key];
+      if (!step) return false;
+      const { run, from, to, at } = view();
+      goTo(run, at + (step * (to - from)) / (event.shiftKey ? 10 : 100));
+      made.say(told(view().at), across(view().at), 0);
+      return true;
+    },
+  });
+  made.canvas.addEventListener("pointerdown", (event) => {
+    const x = event.clientX - made.canvas.getBoundingClientRect().left;
+    const [one, other] = [Math.abs(x - across(view().from)), Math.abs(x - across(view().to))];
+    held = Math.min(one, other) > GRIP ? "both" : one < other ? "from" : "to";
+  }, { capture: true });
+  made.canvas.addEventListener("pointerup", () => { held = null; });
+
+  void (async () => {
+    const { run } = view();
+    try {
+      const [use, waiting] = await Promise.all(["utilisation", "waiting"].map((what) => ask(["runs", run.id, "curves", what], { points: POINTS }, leaving)));
+      const [name] = Object.keys(use.series);
+      const values = /** @type {number[][]} */ (Object.values(waiting.series));
+      curves = { time: use.time, utilisation: name ? [`${name} held`, use.series[name]] : null, waiting: values[0] ?? [] };
+      made.redraw();
+    } catch (error) {
+      if (!leaving.aborted) failed.textContent = error instanceof Error ? error.message : `${error}`;
+    }
+  })();
+  const keys = h("span", { class: "soft keys-hint" }, h("i", { class: "c0" }), " held  ", h("i", { class: "c1" }), " waiting");
+  return { element: h("div", { class: "time-bar" }, h("div", { class: "time-line" }, words, failed, keys), made.element), redraw: made.redraw };
+}

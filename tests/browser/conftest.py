@@ -1,0 +1,32 @@
+"""Pages in a real browser: Debian's chromium, driven through playwright, on a server of the runs of tests/web."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.looking import Look
+from tests.pages.browser_check import find_chromium
+from tests.web.conftest import api
+from tests.web.served import Served
+
+__all__ = ["api", "browser", "look"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = find_chromium()
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def look(browser: Browser, api: Served) -> Iterator[Look]:
+    """Opens pages, and fails the test for whatever a page complains of."""
+    looking = Look(browser, f"http://127.0.0.1:{api.port}", api.token)
+    yield looking
+    looking.close()

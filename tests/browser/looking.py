@@ -1,0 +1,84 @@
+"""Pages as people open them: with the URL that was printed, in a window of some size, in the light or in the dark.
+
+In: a browser, a server. Out: a playwright page that is settled: nothing is loading. What the console says, what the
+script did not catch and every request that leaves the server end the test. The content policy refuses functions given
+as strings, so conditions are asked again and again by `evaluate`, which it lets pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, Page
+
+__all__ = ["DESK", "TELEPHONE", "Look", "until", "url"]
+
+DESK: Final = (1440, 900)
+TELEPHONE: Final = (390, 844)
+TRIES: Final = 3000  # a slow machine is no reason to fail
+PACE: Final = 20.0  # milliseconds
+SETTLED: Final = """() => document.readyState === 'complete' && !!document.querySelector('main h1')
+    && !document.querySelector('[aria-busy="true"], main > .skeleton')"""
+
+
+def until(page: Page, holds: Callable[[], Any], what: str) -> Any:
+    """What it says once it is true; the test fails if it never is."""
+    for _ in range(TRIES):
+        if found := holds():
+            return found
+        page.wait_for_timeout(PACE)
+    raise AssertionError(f"never: {what}")
+
+
+def url(page: Page) -> str:
+    """Where the page is now; playwright's own `url` is as of the last event it saw."""
+    return str(page.evaluate("() => location.href"))
+
+
+class Look:
+    """Looks at pages of one server."""
+
+    def __init__(self, browser: Browser, origin: str, token: str) -> None:
+        self._browser = browser
+        self._origin = origin
+        self._token = token
+        self._pages: list[Page] = []
+        self._complaints: list[str] = []
+        self.expected: set[str] = set()
+        """Parts of complaints that the test brings about itself."""
+
+    def at(
+        self, path: str, *, size: tuple[int, int] = DESK, scheme: Literal["light", "dark"] = "light", token: str = ""
+    ) -> Page:
+        """A page below `/fairway/ui/`, settled."""
+        context = self._browser.new_context(
+            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, has_touch=size == TELEPHONE
+        )
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = context.new_page()
+        page.on("console", lambda said: self._complaints.append(f"{said.type}: {said.text}"))
+        page.on("pageerror", lambda error: self._complaints.append(f"error: {error}"))
+        page.on("request", lambda request: self._check_origin(request.url))
+        self._pages.append(page)
+        page.goto(f"{self._origin}/fairway/ui/{path}#token={token or self._token}")
+        if not token:
+            self.settle(page)
+        return page
+
+    def settle(self, page: Page) -> None:
+        """Wait until nothing is loading."""
+        until(page, lambda: page.evaluate(SETTLED), f"{page.url} has settled")
+
+    def close(self) -> None:
+        """Close all pages; the test fails if one complained."""
+        for page in self._pages:
+            page.context.close()
+        left = [said for said in self._complaints if not any(part in said for part in self.expected)]
+        assert not left, left
+
+    def _check_origin(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in {"blob", "data"} and f"{parts.scheme}://{parts.netloc}" != self._origin:
+            self._complaints.append(f"a request left: {url}")
