@@ -233,6 +233,10 @@ def test_batch_gives_the_kinds_and_the_rights_that_they_take_and_no_other() -> N
         ("batch", "jobs", "patch"),
     }
     assert cluster_rights({"batch.enabled": True, "shadow": True}) - cluster_rights({"shadow": True}) == read
+    recreate = {"batch.enabled": True, "batch.recreate": True}
+    assert cluster_rights(recreate) - cluster_rights({"batch.enabled": True}) == {("", "pods", "create")}
+    assert cluster_rights(recreate | {"shadow": True}) - cluster_rights({"shadow": True}) == read
+    assert cluster_rights({"batch.recreate": True}) == cluster_rights({})
 
 
 LEDGER = {"batch.enabled": True, "batch.ledger": {"url": "postgresql://fairway@db/books?sslmode=verify-full"}}

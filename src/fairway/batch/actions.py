@@ -16,6 +16,7 @@ from fairway.model import Pod
 __all__ = [
     "CORDONED_BY",
     "DEADLINE",
+    "MADE_FROM",
     "Action",
     "AnnotatePod",
     "CordonNode",
@@ -32,6 +33,8 @@ __all__ = [
 
 DEADLINE: Final = "fairway.dev/deadline"
 CORDONED_BY: Final = "fairway.dev/cordoned-by"
+MADE_FROM: Final = "fairway.dev/made-anew-from"
+"""On a pod that was made anew: the uid of the one in whose place it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from fairway.batch.accounts.charges import ChargeLine
 from fairway.batch.actions import Action
 from fairway.batch.job import BatchJob, JobRecord
 from fairway.batch.upkeep.closing_status import ClosingStatus
+from fairway.model import Pod
 from fairway.plan import StartEstimate
 
 __all__ = ["BatchWorld", "PassReport"]
@@ -78,6 +79,9 @@ class BatchWorld(Protocol):
 
     def lines(self, account: str) -> Iterable[ChargeLine] | None:
         """The ledger's lines of an account; None: none are kept."""
+
+    def why_not_anew(self, pods: Sequence[Pod]) -> str:
+        """Why pods that are to end can not be made anew, by us; "": they can. `pods`: as they come again."""
 
     def carry_out(self, actions: Sequence[Action]) -> None:
         """Make it so."""

@@ -181,7 +181,7 @@ def _node_lost(
 def _anew(job: BatchJob, decision: FailureDecision, outcome: JobOutcome = JobOutcome.FAILED) -> FailureDecision:
     """The decision, if anybody makes the pods anew that it deletes."""
     if not _comes_again(job):
-        why = f"{decision.why}; nobody makes its pods anew (fairway.dev/requeue: recreate would)"
+        why = f"{decision.why}; nobody makes its pods anew (fairway.dev/requeue: recreate would, where that is allowed)"
     elif decision.do == "Requeue" and not job.wishes.requeues:
         why = f"{decision.why}; it asks not to be requeued"
     else:

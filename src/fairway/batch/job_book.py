@@ -16,6 +16,7 @@ from fairway.batch.job import BatchJob, JobLedger, JobWishes
 from fairway.batch.job_sayings import JobSayings
 from fairway.batch.limits import owning_job
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState
+from fairway.batch.upkeep.remade_pods import RemadePods
 from fairway.cluster import Cluster
 from fairway.model import Job as JobController
 from fairway.model import Pod
@@ -57,7 +58,7 @@ class JobBook:
         self.makers: dict[str, JobController] = {}  # by uid: Jobs that are not done
         self.decided: dict[str, BatchJob] = {}  # by key: jobs about whose pods something was decided
         self.dismissed: set[str] = set()  # uids of pods that end because of that
-        self.leaving: dict[str, Pod] = {}  # by uid: pods that were asked to leave, as they come again
+        self.remade = RemadePods()
         self._made_by: dict[str, dict[str, BatchJob]] = {}  # by controller's uid, then key: jobs whose pods it makes
         self._timed_out: dict[str, list[JobLedger]] = {}  # by controller's uid: of jobs of which it makes pods anew
 
@@ -79,24 +80,24 @@ class JobBook:
         uid = pod.metadata.uid
         job = self._of.get(uid)
         if job is None:
-            if gone or pod.is_finished or pod.is_terminating:
+            if (gone or pod.is_finished or pod.is_terminating) and not self.remade.is_awaited(
+                pod, self.decided.values()
+            ):
                 return None
             queue = self.sayings.queue_of(pod)
             if queue is None:
                 return None
             job = self._job_of(pod, queue, now)
             self._of[uid] = job
+        before = job.members.get(uid)
+        if before is None:
+            self.remade.came(job, pod)
         if gone or pod.is_finished:
             self.drop(job, pod, now)
             return job
-        before = job.members.get(uid)
         job.members[uid] = pod
         if before is None and job.imagined:
             job.imagined = job.imagined[1:]
-        if before is None and (job.failed or job.ledger.pods):
-            name = pod.metadata.name
-            job.failed.pop(name, None)
-            job.ledger.pods = tuple(each for each in job.ledger.pods if each.metadata.name != name)
         if before is None or (not pod.spec.node_name and before is not pod):
             self.reread(job, is_read=before is None and len(job.members) == 1)
         if pod.status.phase == "Running" and uid not in job.running:
@@ -117,6 +118,11 @@ class JobBook:
             job.started = now
             job.standing = JobStanding(JobState.RUNNING)
 
+    def recount(self, job: BatchJob, now: float) -> None:
+        """It runs, and all that is there was heard of: do as many run as it takes?"""
+        self.learn_group(job)
+        self._count_running(job, now)
+
     def drop(self, job: BatchJob, pod: Pod, now: float) -> None:
         """A member is over or gone, or nobody waits any more for its node to say so."""
         uid = pod.metadata.uid
@@ -128,8 +134,7 @@ class JobBook:
         if pod.is_finished and pod.status.phase == "Failed":
             job.has_failed = True
             job.failed[pod.metadata.name] = pod
-        if self.leaving and (again := self.leaving.pop(uid, None)) is not None and not pod.is_finished:
-            job.ledger.pods = (*job.ledger.pods, again)
+        if self.remade.left(job, pod):
             self.decided[job.key] = job
             self.dismissed.add(uid)
         job.num_done += pod.is_finished and pod.status.phase == "Succeeded"
@@ -190,7 +195,7 @@ class JobBook:
     def _end(self, job: BatchJob, outcome: JobOutcome, now: float) -> None:
         """It is over; pods that came meanwhile are another job's."""
         job.standing = JobStanding(JobState.FINISHED, outcome, words=job.ledger.ending.why if job.ledger.ending else "")
-        job.ledger.ending, job.ledger.pods, job.imagined = None, (), ()
+        job.ledger.ending, job.ledger.pods, job.ledger.leaving, job.imagined = None, (), (), ()
         job.ledger.intervals = close_interval(job.ledger.intervals, now)
         job.ledger.ended = now
         job.ledger.is_final = True
@@ -241,6 +246,7 @@ class JobBook:
             self._made_by.setdefault(job.ledger.owner, {})[job.key] = job
             if job.group is not None and job.ledger.owner_kind == "Job":
                 self.sayings.makers[job.ledger.owner] = None
+        self.remade.adopt(job)
         if job.ledger.ending is not None or job.ledger.pods:
             self.note_decision(job)
 

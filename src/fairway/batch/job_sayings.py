@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairway.batch.job import JobWishes
 from fairway.batch.settings import BatchSettings
 from fairway.batch.wishes import KUEUE_QUEUE, QUEUE, read_wishes
@@ -29,6 +31,7 @@ class JobSayings:
         self._start = start
         self.aliases = aliases
         self.volcano_aliases: Mapping[str, str] = {}  # the same for those of Volcano
+        self.makes_pods = True  # does anybody make bare pods anew that ask for it?
         self.makers: dict[str, None] = {}  # uids of Jobs whose pods are one job, as that waited without them
         self._together: dict[str, tuple[str, ...]] = {}  # by queue: kinds of controllers whose pods are one job
         self._controllers: dict[tuple[str, str, str], Any] = {}  # namespace, kind, name
@@ -101,4 +104,5 @@ class JobSayings:
         said = [said for each in self.holders(pod) for said in (each.metadata.annotations, each.metadata.labels)]
         if (shared := self._cluster.wishes.of(pod)) is not None:  # by what made it, be it that it names no queue
             said.append({EXCLUSIVE: shared})
-        return read_wishes(said, pod, queue, submitted, self._start)
+        wishes = read_wishes(said, pod, queue, submitted, self._start)
+        return wishes if self.makes_pods or not wishes.recreates else replace(wishes, recreates=False)

@@ -72,6 +72,7 @@ async def begin_anew(live: Renewable, batch: BatchService, clock: Clock, is_over
         # The desk first: whether a pod may be tried depends on all pods of its job.
         catch_up(desk, seen, nodes, batch.observe, last_led)
         desk.resume()
-        desk_world.begin()
     for pod in seen:
         scheduler.observe(Event(Verb.ADDED, pod))
+    if desk_world is not None:
+        desk_world.begin()

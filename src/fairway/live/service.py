@@ -115,10 +115,10 @@ class LiveScheduler:
         return world
 
     def _batch(self, connection: Connection, configuration: Configuration) -> BatchService:
-        world = self.world if isinstance(self.world, LiveWorld) else None
-        parts = BatchParts.of(world, self.is_leading, self.world.now, self._settings.ledger, self.metrics)
+        parts = BatchParts.of(self.world, self.is_leading, self.world.now, self._settings.ledger, self.metrics)
         service = BatchService(connection, configuration, self._clock, self._deliver, parts)
         service.on_news = self._news.set
+        self.watch.reflectors[Pod].line_observers.append(service.manifests.keep)
         return service
 
     def _new_scheduler(self) -> Scheduler:

@@ -21,6 +21,7 @@ from fairway.batch.upkeep.closing_status import ClosingStatus
 from fairway.cluster import Event
 from fairway.config import Configuration
 from fairway.config.planned_profiles import with_queues
+from fairway.model import Pod
 from fairway.model.meta import EPOCH
 from fairway.plan import StartEstimate
 from fairway.plugins.registry import PLANNING, TAINTED
@@ -196,6 +197,10 @@ class SimDesk:
         self.books.statuses[status.kind, status.name] = status
         if self._is_recording:
             self._recorder.closing_stands(self.now(), self._scheduler, status)
+
+    def why_not_anew(self, pods: Sequence[Pod]) -> str:
+        """They always can."""
+        return ""
 
     def statuses(self) -> Iterable[ClosingStatus]:
         """All that were ever written."""

@@ -9,7 +9,7 @@ begins, before anything is done to them. An eviction that was refused is asked f
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -124,8 +124,8 @@ class WindowKeeping:
                 actions += self._tell_running(view, None if has_changed else self._came)
             self._came = {}
         clearing = [view for view in self.views if _clears_now(view)]
-        if not clearing:
-            self._desk.book.leaving.clear()
+        if not clearing and self._desk.book.remade.leaving:
+            self._let_stay(frozenset())
         if clearing or self._nodes.marked or any(view.phase is Phase.ACTIVE for view in self.views):
             actions += self._clear(clearing, now)
         return actions
@@ -140,8 +140,7 @@ class WindowKeeping:
                 self._asked[action.pod] = now
                 self._note_leaving(action.pod)
             actions.append(action)
-        book, on_nodes = self._desk.book, {pod.uid for pod in pods}
-        book.leaving = {uid: again for uid, again in book.leaving.items() if uid in on_nodes}
+        self._let_stay({pod.uid for pod in pods})
         there = {pod.uid for pod in pods if not pod.is_terminating}
         self._asked = {uid: time for uid, time in self._asked.items() if uid in there}
         for key, name in requeued_jobs(clearing, pods).items():
@@ -154,8 +153,20 @@ class WindowKeeping:
         """A bare pod that is evicted is made anew where it asks for that; a controller makes another one itself."""
         job = self._desk.book.of(uid)
         member = None if job is None else job.members.get(uid)
-        if job is not None and member is not None and job.wishes.recreates and member.metadata.controller is None:
-            self._desk.book.leaving[uid] = anew(member)
+        if job is None or member is None or not job.wishes.recreates or member.metadata.controller is not None:
+            return
+        again = anew(member)
+        others = (*job.ledger.pods, *job.ledger.leaving)
+        if not self._desk.world.why_not_anew([*others, again]) and self._desk.book.remade.note_leaving(job, again):
+            self._desk.world.write_record(job)  # before it is asked: whoever comes after has to know how it was
+
+    def _let_stay(self, leaving: Collection[str]) -> None:
+        """Nobody else is asked to leave any more; the uids of those who are."""
+        book = self._desk.book
+        for uid in [uid for uid in book.remade.leaving if uid not in leaving]:
+            book.remade.stays(uid, job := book.of(uid))
+            if job is not None:
+                self._desk.world.write_record(job)
 
     # -- what is written and told ------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from fairway.live.batch.job_actions import JobActions
 from fairway.live.batch.ledger_entries import LedgerEntries
 from fairway.live.batch.live_desk import LiveDesk
 from fairway.live.batch.live_passes import LivePasses
+from fairway.live.batch.manifests import PodManifests
 from fairway.live.batch.object_conditions import with_condition
 from fairway.live.batch.objects import (
     BATCH_KINDS,
@@ -42,6 +43,7 @@ from fairway.live.batch.objects import (
     object_path,
 )
 from fairway.live.batch.outbox import ObjectKey, Outbox
+from fairway.live.batch.own_rights import may
 from fairway.live.batch.record_codec import orders_of
 from fairway.live.batch.record_store import key_of
 from fairway.live.watches.group_watch import GroupWatch, group_watches
@@ -81,6 +83,7 @@ class BatchService:
             connection, [kind for kind in GROUPED if kind.api_version not in known], deliver, clock
         )
         self._are_followed = asyncio.Event()  # are groups and controllers watched?
+        self.manifests = PodManifests()  # of pods that may have to be made anew
         self.live: LiveDesk | None = None
         self.had_desk = False  # was there ever one?
         self.passes: LivePasses | None = None
@@ -175,9 +178,11 @@ class BatchService:
         records = await self._list(JobRecordObject)
         operated = [thing for thing in self._watch.objects() if isinstance(thing, OPERATED)]
         catalogue = read_catalogue(operated, self._profiles)
+        if self._parts.events is not None:
+            self.manifests.may_create = await may(self._api, "create", "pods")
         outbox = Outbox(self._api, self._clock, self._parts.may_write, sends=self._parts.events is not None)
-        hands = DeskHands(self._api, self._clock, outbox, self._parts, min(self._profiles))
-        live = hands.live = LiveDesk(catalogue.settings, outbox, self._parts.now, hands)
+        hands = DeskHands(self._api, self._clock, outbox, self._parts, min(self._profiles), self.manifests)
+        live = hands.live = LiveDesk(catalogue.settings, outbox, self._parts.now, hands, self.manifests)
         parts: list[Outbox | JobActions | LedgerEntries] = [outbox, hands.actions]
         if self._parts.ledger is not None:
             entries = LedgerEntries(self._parts.ledger(), self._clock, self._parts.may_write)
@@ -224,8 +229,10 @@ class BatchService:
 
     def attend(self, scheduler: Scheduler) -> None:
         """The scheduler whose pods wait in queues."""
+        self.manifests.groups = scheduler.cluster.groups
         if self.live is not None and self._hands is not None:
             self.live.desk.attend(scheduler)
+            self.live.desk.book.sayings.makes_pods = self.manifests.may_create
             self._hands.scheduler = scheduler
 
     def _doubt(self, why: str) -> None:

@@ -8,13 +8,14 @@ each desk, made by `batch_service`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from fairway.batch.actions import Action, Tell
 from fairway.live.api.api_server import ApiServer
 from fairway.live.api.clock import Clock
 from fairway.live.batch.job_actions import ActionTargets, JobActions
 from fairway.live.batch.live_desk import LiveDesk
+from fairway.live.batch.manifests import PodManifests, former_uid
 from fairway.live.batch.objects import AccountObject
 from fairway.live.batch.outbox import ObjectKey, Outbox
 from fairway.live.ledger.ledger import Ledger
@@ -26,6 +27,12 @@ from fairway.model import Job, Node, Pod
 from fairway.scheduler import Scheduler
 
 __all__ = ["BatchParts", "DeskHands"]
+
+
+NOT_ALLOWED: Final = (
+    "it asks for fairway.dev/requeue: recreate, and the scheduler may not create pods: batch.recreate of its chart "
+    "gives that right; without it the job is over when its pod fails or loses its node"
+)
 
 
 class BatchParts(NamedTuple):
@@ -41,14 +48,14 @@ class BatchParts(NamedTuple):
     @classmethod
     def of(
         cls,
-        world: LiveWorld | None,
+        world: object,
         may_write: Callable[[], bool],
         now: Callable[[], float],
         ledger: Callable[[], Ledger] | None,
         metrics: SchedulerMetrics,
     ) -> Self:
-        """Those of a world; None: of one in which nothing is written."""
-        if world is None:
+        """Those of a world; in any other than the real one nothing is written."""
+        if not isinstance(world, LiveWorld):
             return cls(None, None, may_write, now, metrics=metrics)
         return cls(world.events, world.statuses, may_write, now, ledger, metrics)
 
@@ -56,14 +63,19 @@ class BatchParts(NamedTuple):
 class DeskHands:
     """Tells and does."""
 
-    def __init__(self, api: ApiServer, clock: Clock, outbox: Outbox, parts: BatchParts, profile: str) -> None:
-        """`profile`: in whose name events are written."""
+    def __init__(
+        self, api: ApiServer, clock: Clock, outbox: Outbox, parts: BatchParts, profile: str, manifests: PodManifests
+    ) -> None:
+        """`profile`: in whose name events are written; `manifests`: of pods that may have to be made anew."""
         self._outbox = outbox
         self._parts = parts
         self._profile = profile
         self.live: LiveDesk | None = None
         self.scheduler: Scheduler | None = None
-        targets = ActionTargets(self._pod, self._job, self._node, self._tell_pod, self._tell)
+        self.manifests = manifests
+        targets = ActionTargets(
+            self._pod, self._job, self._node, self._tell_pod, self._tell, self.manifests, self._job_of_former
+        )
         self.actions = JobActions(api, clock, outbox, targets, parts.may_write)
 
     # -- `live_desk.Tellers` -------------------------------------------------------------------------------------------
@@ -83,8 +95,15 @@ class DeskHands:
             self.actions.submit(actions)
 
     def see(self, pod: Pod) -> None:
-        """A pod is there: one that names a queue of ours and another scheduler is not held back, and is told so."""
-        if self.live is None or self.scheduler is None or self.scheduler.queue.serves(pod):
+        """A pod is there: one that names a queue of ours and another scheduler is not held back, and is told so.
+
+        So is one that shall be made anew, if we may not do that.
+        """
+        if self.live is None or self.scheduler is None:
+            return
+        if self.scheduler.queue.serves(pod):
+            if not self.manifests.may_create and not pod.is_finished and self.manifests.asks(pod):
+                self._tell_pod(pod, "RecreateNotAllowed", NOT_ALLOWED, True)
             return
         if pod.spec.node_name or pod.is_finished or (queue := self.live.desk.book.sayings.queue_of(pod)) is None:
             return
@@ -129,6 +148,10 @@ class DeskHands:
             return job.members[uid]
         placed = None if self.scheduler is None else self.scheduler.cluster.pods.by_uid.get(uid)
         return None if placed is None else placed.pod
+
+    def _job_of_former(self, uid: str) -> str:
+        decided = () if self.live is None else self.live.desk.book.decided.values()
+        return next((job.key for job in decided if any(former_uid(pod) == uid for pod in job.ledger.pods)), "")
 
     def _job(self, uid: str) -> Job | None:
         return None if self.live is None else self.live.desk.book.makers.get(uid)

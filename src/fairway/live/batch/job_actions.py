@@ -33,7 +33,9 @@ from fairway.batch.upkeep.node_sights import QUEUE_TAINT
 from fairway.live.api.api_server import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiServer
 from fairway.live.api.clock import Clock
 from fairway.live.api.problems import LiveProblem, status_message
+from fairway.live.batch.manifests import PodManifests, former_uid
 from fairway.live.batch.outbox import Outbox
+from fairway.live.batch.pod_making import PodMaker
 from fairway.live.watches.watched_kinds import pod_path
 from fairway.live.world.conditions import condition_patch
 from fairway.live.world.worker_pool import WorkerPool
@@ -50,13 +52,15 @@ SERVER_ERRORS: Final = 500
 
 
 class ActionTargets(NamedTuple):
-    """Where to find what actions are about, and whom to tell."""
+    """Where to find what actions are about, how pods were made, and whom to tell."""
 
     pod: Callable[[str], Pod | None]  # by uid
     job: Callable[[str], Job | None]  # by uid
     node: Callable[[str], Node | None]  # by name
     tell_pod: Callable[[Pod, str, str, bool], None]
     tell: Callable[[Tell], None]
+    manifests: PodManifests
+    job_of_former: Callable[[str], str]  # the key of the job in which a pod comes in the place of that uid
 
 
 class _Request(NamedTuple):
@@ -77,7 +81,8 @@ class JobActions:
         self._outbox = outbox
         self._targets = targets
         self._may_write = may_write
-        self._waiting: set[Action] = set()
+        self._maker = PodMaker(api, targets.manifests, lambda pod: targets.job_of_former(former_uid(pod)), targets.tell)
+        self._waiting: set[Action | str] = set()  # pods to be made, by who was there before
         self._refused: set[str] = set()  # uids: evictions that were told to be refused
         self._pool: WorkerPool[Action] = WorkerPool(1, self._carry_out)
 
@@ -91,10 +96,8 @@ class JobActions:
         for action in actions:
             if isinstance(action, Tell):
                 self._targets.tell(action)
-            elif isinstance(action, CreatePod):
-                logger.warning("pod %s is not made anew: only its controller knows all of it", action.pod.key)
-            elif action not in self._waiting:
-                self._waiting.add(action)
+            elif (name := _name(action)) not in self._waiting:
+                self._waiting.add(name)
                 self._pool.submit(action)
 
     async def run(self) -> None:
@@ -103,13 +106,15 @@ class JobActions:
 
     async def _carry_out(self, action: Action) -> None:
         await self._outbox.written()
-        self._waiting.discard(action)
+        self._waiting.discard(_name(action))
         tries = 0
         while self._may_write():
-            request = self._request(action)
-            if request is None:
-                return  # it is so, or what it is about is gone
-            if await self._send(action, request):
+            if isinstance(action, CreatePod):
+                is_done = await self._maker.make(action.pod)
+            else:
+                request = self._request(action)  # None: it is so, or what it is about is gone
+                is_done = request is None or await self._send(action, request)
+            if is_done:
                 return
             await self._clock.sleep(RETRY_SECONDS[min(tries, len(RETRY_SECONDS) - 1)])
             tries += 1
@@ -191,6 +196,11 @@ class JobActions:
         if pod.metadata.annotations.get(action.key) == action.value:
             return None
         return _Request("PATCH", pod_path(pod), {"metadata": {"uid": uid, "annotations": {action.key: action.value}}})
+
+
+def _name(action: Action) -> Action | str:
+    """What says whether the same is asked for already: pods are too large for that."""
+    return former_uid(action.pod) if isinstance(action, CreatePod) else action
 
 
 def _job_request(action: SetActiveDeadline | ResumeJob, job: Job) -> _Request | None:

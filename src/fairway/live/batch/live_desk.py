@@ -27,6 +27,7 @@ from fairway.batch.members_alike import alike_pods
 from fairway.batch.reasons import JobState, Reason
 from fairway.batch.settings import BatchSettings
 from fairway.batch.upkeep.closing_status import ClosingStatus
+from fairway.live.batch.manifests import PodManifests
 from fairway.live.batch.objects import (
     AccountObject,
     BatchObject,
@@ -66,13 +67,21 @@ class Tellers(Protocol):
 class LiveDesk:
     """A `fairway.batch.BatchWorld`, and the desk in it."""
 
-    def __init__(self, settings: BatchSettings, outbox: Outbox, clock: Callable[[], float], tellers: Tellers) -> None:
+    def __init__(
+        self,
+        settings: BatchSettings,
+        outbox: Outbox,
+        clock: Callable[[], float],
+        tellers: Tellers,
+        manifests: PodManifests | None = None,
+    ) -> None:
+        """`manifests`: of bare pods that may have to be made anew."""
         self._outbox = outbox
         self._clock = clock
         self._tellers = tellers
         self._accounts = AccountTree(settings.accounts)
         self.objects: dict[ObjectKey, BatchObject] = {}  # of windows, reservations and queues, as they are
-        self.books = RecordStore(outbox)
+        self.books = RecordStore(outbox, manifests)
         self.keeps_dates = self.keeps_promises = self.awaits_settling = True
         self.last_pass: PassReport | None = None
         self.on_written: Callable[[BatchJob, JobRecord | None], None] = lambda job, former: None
@@ -88,6 +97,7 @@ class LiveDesk:
         for job in list(self.desk.book):
             if not self.books.was_found(job.uid):
                 self._make_up(job)
+        self.books.release_blank()
 
     def _make_up(self, job: BatchJob) -> None:
         """Nothing is written down of a job that is there: it came while nobody looked, or its record was deleted.
@@ -96,6 +106,10 @@ class LiveDesk:
         """
         made = [each.metadata.creation_timestamp for each in job.members.values()]
         job.ledger.submitted = min([job.ledger.submitted, *(each.timestamp() for each in made if each is not None)])
+        if job.is_counting:
+            *before, last = job.ledger.intervals
+            job.ledger.intervals = tuple(before)
+            self.desk.book.recount(job, last.start)  # how many start together is known only now
         if job.is_counting:
             *before, last = job.ledger.intervals
             job.ledger.intervals = (*before, msgspec.structs.replace(last, is_uncertain=True))
@@ -216,6 +230,10 @@ class LiveDesk:
         """The ledger has something else than an account."""
         logger.error(difference.words)
         self._tellers.carry_out([Tell(difference.account, "BooksDiffer", difference.words, is_warning=True)])
+
+    def why_not_anew(self, pods: Sequence[Pod]) -> str:
+        """How they were made has to be known, and in their job's record."""
+        return self.books.manifests.why_not(pods)
 
     def carry_out(self, actions: Sequence[Action]) -> None:
         """On the API server."""

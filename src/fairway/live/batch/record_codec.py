@@ -3,7 +3,8 @@
 In: a `JobRecord` as the desk has it, with what it is told of its start. Out: the status as plain values: at the top
 what people and columns read, times as RFC 3339; below `ledger` the exact state, times as seconds since 1970. Back again
 from `ledger` and from the object's spec, which has what operators order. Of pods only name, uid, node and phase are
-kept: the rest is in the cluster or gone. Called by `record_store`.
+kept: the rest is in the cluster or gone; but for those that we have to make anew, of which all is. Called by
+`record_store`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from fairway.batch.limits import parse_time_limit
 from fairway.batch.members_alike import size_words
 from fairway.batch.order_answer import OrderAnswer
 from fairway.batch.reasons import JobOutcome, JobStanding, JobState, Reason, Refused
+from fairway.live.batch.manifests import former_uid, read_manifest
 from fairway.live.batch.objects import JobRecordObject
 from fairway.live.batch.record_terms import RecordTerms, written_members
 from fairway.model import ObjectMeta, Pod, PodSpec, PodStatus
@@ -31,10 +33,11 @@ from fairway.model.group import GroupKey
 from fairway.model.seconds import seconds_text
 from fairway.plan import StartEstimate
 
-__all__ = ["moment_text", "orders_of", "read_record", "record_status", "terms_of", "uid_of"]
+__all__ = ["manifests_of", "moment_text", "orders_of", "read_record", "record_status", "terms_of", "uid_of"]
 
 UNITS_PER_CHARGE: Final = 1000
 REASONS: Final = (Reason, Refused, JobOutcome)
+NONE: Final[Mapping[str, str]] = {}
 
 
 def terms_of(job: BatchJob, account: str, limit: float) -> RecordTerms:
@@ -45,8 +48,8 @@ def terms_of(job: BatchJob, account: str, limit: float) -> RecordTerms:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def record_status(record: JobRecord, terms: RecordTerms) -> dict[str, Any]:
-    """The whole status."""
+def record_status(record: JobRecord, terms: RecordTerms, manifests: Mapping[str, str] = NONE) -> dict[str, Any]:
+    """The whole status; `manifests`: of pods that we have to make anew, by the uid of who was there before."""
     ledger, standing = record.ledger, record.standing
     estimate = None if ledger.dates is None or record.started is not None else ledger.dates.last
     running = ledger.intervals[-1] if ledger.intervals and ledger.intervals[-1].end == math.inf else None
@@ -82,7 +85,8 @@ def record_status(record: JobRecord, terms: RecordTerms) -> dict[str, Any]:
         settled=ledger.is_settled,
     )
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(status))  # lists, as a server has them
-    return plain | {"ledger": _ledger(record) | ({} if terms.since is None else {"since": terms.since})}
+    since = {} if terms.since is None else {"since": terms.since}
+    return plain | {"ledger": _ledger(record) | since | _to_make(record.ledger, manifests)}
 
 
 def _deadline(ledger: JobLedger, running: RunInterval, limit: float) -> float:
@@ -109,10 +113,20 @@ def _ledger(record: JobRecord) -> dict[str, Any]:
             "numDone": record.num_done,
             "hasFailed": record.has_failed,
             "wishes": record.wishes,
-            "state": msgspec.structs.replace(record.ledger, pods=()),
+            "state": msgspec.structs.replace(record.ledger, pods=(), leaving=()),
         }
     )
     return exact
+
+
+def _to_make(ledger: JobLedger, manifests: Mapping[str, str]) -> dict[str, list[str]]:
+    """As text: a server need not understand it, and changes nothing."""
+    kinds = {"pods": ledger.pods, "leaving": ledger.leaving}
+    return {
+        name: [manifests[former] for former in map(former_uid, pods) if former in manifests]
+        for name, pods in kinds.items()
+        if pods
+    }
 
 
 def _pod(pod: Pod) -> dict[str, str]:
@@ -207,6 +221,13 @@ def uid_of(thing: JobRecordObject) -> str:
     return str(ledger.get("uid", "")) if isinstance(ledger, dict) else ""
 
 
+def manifests_of(thing: JobRecordObject, record: JobRecord) -> dict[str, str]:
+    """Of pods that we have to make anew, by the uid of who was there before."""
+    written, ledger = thing.status["ledger"], record.ledger
+    texts = (*written.get("pods", ()), *written.get("leaving", ()))
+    return dict(zip(map(former_uid, (*ledger.pods, *ledger.leaving)), texts, strict=True))
+
+
 def read_record(thing: JobRecordObject) -> JobRecord | None:
     """The record as the desk takes it; None: nothing is written yet. `ValueError` says what can not be read."""
     written = thing.status.get("ledger")
@@ -223,7 +244,11 @@ def read_record(thing: JobRecordObject) -> JobRecord | None:
             key=str(written["key"]),
             uid=str(written["uid"]),
             standing=JobStanding(state, reason, written.get("detail", {}), written.get("words", "")),
-            ledger=_convert(written["state"], JobLedger),
+            ledger=msgspec.structs.replace(
+                _convert(written["state"], JobLedger),
+                pods=tuple(map(read_manifest, written.get("pods", ()))),
+                leaving=tuple(map(read_manifest, written.get("leaving", ()))),
+            ),
             min_count=int(written.get("minCount", 1)),
             size=written.get("size"),
             orders=orders_of(thing),

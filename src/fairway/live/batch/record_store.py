@@ -22,11 +22,13 @@ from fairway.batch.accounts import AccountBook, ChargeLine, RecordBook, record_b
 from fairway.batch.job import BatchJob, JobRecord
 from fairway.batch.reasons import JobState
 from fairway.live.batch.ledger_entries import LedgerEntries
+from fairway.live.batch.manifests import PodManifests, former_uid
 from fairway.live.batch.objects import AccountObject, BatchObject, JobRecordObject
 from fairway.live.batch.outbox import ObjectKey, Outbox, Written
-from fairway.live.batch.record_codec import read_record, record_status
+from fairway.live.batch.record_codec import manifests_of, read_record, record_status
 from fairway.live.batch.record_terms import RecordTerms, read_terms
 from fairway.live.ledger.ledger import Opening
+from fairway.model import Pod
 
 __all__ = ["RecordStore", "key_of"]
 
@@ -43,8 +45,10 @@ def key_of(thing: BatchObject) -> ObjectKey:
 class RecordStore:
     """Records by uid of the job, books by account."""
 
-    def __init__(self, outbox: Outbox) -> None:
+    def __init__(self, outbox: Outbox, manifests: PodManifests | None = None) -> None:
+        """`manifests`: of pods that we may have to make anew."""
         self._outbox = outbox
+        self.manifests = manifests or PodManifests()
         self._keys: dict[str, ObjectKey] = {}  # by uid of the job
         self._uids: dict[ObjectKey, str] = {}
         self._written: dict[str, JobRecord] = {}  # as the server is known to have them
@@ -56,6 +60,7 @@ class RecordStore:
         self._charged: dict[str, frozenset[str]] = {}  # by account: uids that are settling, as the server has it
         self._version = 0
         self._entries: LedgerEntries | None = None
+        self._blank: set[ObjectKey] = set()  # records of which nobody knows yet of which job they are
         self._held: dict[str, RecordBook] = {}  # by uid: settled as soon as the ledger has their lines
         self.tell_ended: Callable[[str], None] = lambda account: None
 
@@ -78,10 +83,13 @@ class RecordStore:
             try:
                 record = read_record(thing)
                 terms = read_terms(thing.status)
+                self.manifests.hold({} if record is None else manifests_of(thing, record))
             except ValueError as error:
                 problems.append(f"{key.title}: {error}")
                 continue
-            if record is not None:
+            if record is None:
+                self._blank.add(key)
+            else:
                 self._keys[record.uid], self._uids[key] = key, record.uid
                 self._latest[record.uid], self._terms[record.uid] = record, terms
                 self._found.add(record.uid)
@@ -164,16 +172,27 @@ class RecordStore:
             self._keys[job.uid], self._uids[key] = key, job.uid
         if key not in self._outbox.known:
             self._outbox.heads[key] = head
+        held = self._to_make(self._latest.get(job.uid))
         self._latest[job.uid], self._terms[job.uid] = record, terms
         may_wait = key not in self._outbox.known and record.standing.state in EARLY
         delay = CREATE_DELAY if may_wait else 0.0
-        self._outbox.put(key, partial(record_status, record, terms), record, delay=delay, is_urgent=not is_dated)
+        manifests = self.manifests.take(self._to_make(record))
+        self.manifests.drop({*map(former_uid, held)} - manifests.keys())
+        status = partial(record_status, record, terms, manifests)
+        self._outbox.put(key, status, record, delay=delay, is_urgent=not is_dated)
+
+    @staticmethod
+    def _to_make(record: JobRecord | None) -> tuple[Pod, ...]:
+        """Pods that it has manifests of."""
+        return () if record is None else (*record.ledger.pods, *record.ledger.leaving)
 
     def _new_key(self, record: JobRecord) -> ObjectKey:
         """Of the job's name; of a later one of that name with something more."""
         namespace, _, name = record.key.partition("/")
         key = ObjectKey(JobRecordObject, name[:MOST_PLAIN], namespace)
-        if key in self._uids or key in self._outbox.known:
+        if key in self._blank:  # whoever made it was killed before it wrote anything
+            self._blank.discard(key)
+        elif key in self._uids or key in self._outbox.known:
             key = key._replace(name=f"{key.name}-{record.uid[:8]}")
         return key
 
@@ -201,6 +220,12 @@ class RecordStore:
             elif uid not in waiting:
                 waiting[uid] = None
                 self.tell_ended(ledger.billed.account)
+
+    def release_blank(self) -> None:
+        """Of records in which nothing is written and that no job has taken, nothing is kept."""
+        for key in self._blank:
+            self._outbox.let_go(key)
+        self._blank.clear()
 
     def forget_settled(self) -> None:
         """Nothing more is to be said of these; what is on the server stays."""
@@ -257,7 +282,8 @@ class RecordStore:
         latest = self._latest[uid] = replace(latest, ledger=ledger)
         account = ObjectKey(AccountObject, record.job.account)
         terms = self._terms.get(uid, RecordTerms(record.job.account))
-        self._outbox.put(self._keys[uid], partial(record_status, latest, terms), latest, after=(account,))
+        status = partial(record_status, latest, terms)  # a job that is over: nothing of it is made anew
+        self._outbox.put(self._keys[uid], status, latest, after=(account,))
 
     def account(self, name: str) -> tuple[AccountBook, str] | None:
         """An account's book, as it was written last."""

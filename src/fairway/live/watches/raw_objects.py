@@ -29,9 +29,9 @@ class RawStore:
 
     def listen_to(self, watch: ClusterWatch) -> None:
         """Keep what these reflectors read from now on."""
-        watch.reflectors[Pod].on_line = self._keep_pod
+        watch.reflectors[Pod].line_observers.append(self._keep_pod)
         if self._wants_nodes:
-            watch.reflectors[Node].on_line = self._keep_node
+            watch.reflectors[Node].line_observers.append(self._keep_node)
 
     def raw_pod(self, uid: str) -> bytes | None:
         """The pod's JSON; None if it is not waiting."""

@@ -62,7 +62,7 @@ class Reflector:
         self.watched = watched
         self.store = ObjectStore()
         self.synced = asyncio.Event()
-        self.on_line: LineObserver | None = None
+        self.line_observers: list[LineObserver] = []
         self.on_missing: Callable[[], None] | None = None  # told when the server does not know the kind, if it need not
         self.problem: LiveProblem | None = None  # why there is no list yet, or no watch any more
         self._connection = connection
@@ -183,18 +183,17 @@ class Reflector:
             return Page(raw.metadata, [item for item in items if item is not None])
         if version := self.watched.api_version:
             page.items = [msgspec.structs.replace(item, api_version=version) for item in page.items or ()]
-        if self.on_line is not None:
+        if self.line_observers:
             raws = msgspec.json.decode(body, type=Page[msgspec.Raw]).items or ()
             for item, raw_item in zip(page.items or (), raws, strict=True):
-                self.on_line("ADDED", item, b'{"type":"ADDED","object":' + bytes(raw_item) + b"}")
+                self._tell_line("ADDED", item, b'{"type":"ADDED","object":' + bytes(raw_item) + b"}")
         return page
 
     def _listed(self, things: list[ApiObject], version: str) -> None:
         events = self.store.replace(things, version)
-        if self.on_line is not None:
-            for event in events:
-                if event.verb is Verb.DELETED:  # while we were not watching: no line says so
-                    self.on_line("DELETED", event.object, b"")
+        for event in events if self.line_observers else ():
+            if event.verb is Verb.DELETED:  # while we were not watching: no line says so
+                self._tell_line("DELETED", event.object, b"")
         self._went_on(version)
         if events:
             self._deliver(events)
@@ -280,8 +279,8 @@ class Reflector:
             raise _WatchError(f"not JSON: {error}") from None
         else:
             if event.type != "ERROR":
-                if self.on_line is not None and event.type != "BOOKMARK":
-                    self.on_line(event.type, event.object, line)
+                if event.type != "BOOKMARK":
+                    self._tell_line(event.type, event.object, line)
                 return event
         raw = msgspec.json.decode(line, type=WatchEvent[msgspec.Raw])
         if raw.type in ("BOOKMARK", "ERROR"):
@@ -293,6 +292,10 @@ class Reflector:
             raise _WatchError(f"{mark.code} {mark.message}")
         thing = self._read_object(bytes(raw.object))
         return None if thing is None else WatchEvent(raw.type, thing)
+
+    def _tell_line(self, verb: str, thing: ApiObject, line: bytes) -> None:
+        for observer in self.line_observers:
+            observer(verb, thing, line)
 
     def _read_object(self, data: bytes) -> ApiObject | None:
         """The slow way, which takes nulls, and says what is wrong."""
