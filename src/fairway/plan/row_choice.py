@@ -52,10 +52,14 @@ class SmallestRest:
     def choose(self, candidates: Candidates) -> MemberRows:
         """See `RowChoice`."""
         rows, rooms, least, need, num_members = candidates
-        columns = np.flatnonzero(self.scale)
+        columns = self.scale.nonzero()[0]
         left = least[:, columns] - need[columns]
         # Rounded, so that what is equal is not told apart by the order of additions.
-        rest = np.round(left @ self.scale[columns], 9)
+        rest = (left @ self.scale[columns]).round(9)
+        if num_members == 1 and self.preference is None:
+            best = (rest == np.minimum.reduce(rest)).nonzero()[0]
+            row = rows[best[self.ranks[rows[best]].argmin()]]
+            return MemberRows(np.array([row], np.intp), np.ones(1, np.int64))
         keys = [self.ranks[rows], rest]
         if self.preference is not None:
             keys.append(self.preference[rows])
@@ -111,6 +115,6 @@ class ConsecutiveRows:
 def _filled(rows: NDArray[np.intp], rooms: NDArray[np.int64], count: int, order: NDArray[np.intp]) -> MemberRows:
     """Fill the rows in this order until all members are placed."""
     room = rooms[order]
-    before = np.cumsum(room) - room
+    before = room.cumsum() - room
     used = order[before < count]
     return MemberRows(rows[used], np.minimum(room, count - before)[: len(used)])

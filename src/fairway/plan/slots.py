@@ -165,9 +165,9 @@ def slot_now(
     now = timeline.origin
     first = timeline.first[:-1]
     fits = np.ones(len(first), np.bool_) if members.eligible is None else members.eligible.copy()
-    for column in np.flatnonzero(members.need > 0).tolist():
-        fits &= timeline.free[column, first] >= members.need[column]
-    candidates = _candidates(timeline, members, np.flatnonzero(fits), now, duration)
+    for column, amount in members.wanted:
+        fits &= timeline.free[column, first] >= amount
+    candidates = _candidates(timeline, members, fits.nonzero()[0], now, duration)
     room = int(candidates.rooms.sum())
     if room < members.count:
         return None, room
@@ -227,11 +227,11 @@ def _candidates(
 ) -> Candidates:
     """Those of the rows that have room, and for how many."""
     least = timeline.least_free(rows, start, start + duration)
-    columns = np.flatnonzero(members.need > 0)
-    rooms = np.clip((least[:, columns] // members.need[columns]).min(axis=1, initial=members.count), 0, members.count)
-    if members.one_per_row:
-        rooms = np.minimum(rooms, 1)
-    if not rooms.all():
+    rooms = np.full(len(rows), 1 if members.one_per_row else members.count, np.int64)
+    for column, amount in members.wanted:
+        np.minimum(rooms, least[:, column] // amount, out=rooms)
+    np.maximum(rooms, 0, out=rooms)
+    if np.count_nonzero(rooms) < len(rooms):
         kept = rooms > 0
         rows, rooms, least = rows[kept], rooms[kept], least[kept]
     return Candidates(rows, rooms, least, members.need, members.count)
@@ -241,13 +241,12 @@ def first_start(
     timeline: FreeTimeline, members: MemberClass, start: float, duration: float, latest: float
 ) -> tuple[float, NDArray[np.intp]] | None:
     """The first time within [start, latest] at which there is room for all members, and the rows that have some."""
-    columns = np.flatnonzero(members.need > 0).tolist()
     fits = timeline.ends > start if start > timeline.origin else np.ones(len(timeline.ends), np.bool_)
     if members.eligible is not None:
         fits &= members.eligible[timeline.rows]
-    for column in columns:
-        fits &= timeline.free[column] >= members.need[column]
-    where = np.flatnonzero(fits)
+    for column, amount in members.wanted:
+        fits &= timeline.free[column] >= amount
+    where = fits.nonzero()[0]
     first = openings = _openings(timeline, where, start, duration, latest)
     found = _common_opening(openings, members.count, start, duration)
     level = 2
@@ -255,8 +254,8 @@ def first_start(
         # What begins after a start that is known does not help to find an earlier one.
         bound = latest if found is None else found
         where = where[timeline.starts[where] < bound + duration]
-        for column in columns:
-            where = where[timeline.free[column, where] >= level * members.need[column]]
+        for column, amount in members.wanted:
+            where = where[timeline.free[column, where] >= level * amount]
         more = _openings(timeline, where, start, duration, bound)
         if not len(more.begins):
             break
@@ -280,11 +279,14 @@ def _openings(
     if not len(where):
         return _Openings(np.empty(0), np.empty(0), where)
     rows = timeline.rows[where]
-    breaks = np.flatnonzero((where[1:] != where[:-1] + 1) | (rows[1:] != rows[:-1])) + 1
-    run_begins = np.concatenate(([0], breaks))
-    run_ends = np.concatenate((breaks, [len(where)])) - 1
+    breaks = ((where[1:] != where[:-1] + 1) | (rows[1:] != rows[:-1])).nonzero()[0]  # those before them are the last
+    run_begins = np.zeros(len(breaks) + 1, np.intp)
+    run_begins[1:] = breaks
+    run_begins[1:] += 1
     begins = np.maximum(timeline.starts[where[run_begins]], start)
-    ends = timeline.ends[where[run_ends]]
+    ends = np.empty(len(begins))
+    ends[:-1] = timeline.ends[where[breaks]]
+    ends[-1] = timeline.ends[where[-1]]
     kept = (begins + duration <= ends) & (begins <= latest)
     return _Openings(begins[kept], ends[kept], rows[run_begins[kept]])
 
@@ -295,7 +297,9 @@ def _common_opening(openings: _Openings, count: int, start: float, duration: flo
     if len(begins) < count:
         return None
     # No start is earlier than when the last one that is needed begins, and mostly that is it.
-    start = max(start, float(np.partition(begins, count - 1)[count - 1]))
+    nearest = begins.copy()
+    nearest.partition(count - 1)
+    start = max(start, float(nearest[count - 1]))
     if np.count_nonzero((begins <= start) & (ends >= start + duration)) >= count:
         return start
     kept = ends >= start + duration

@@ -18,12 +18,14 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairway.plan.short_columns import ShortColumns
+
 __all__ = ["FreeTimeline"]
 
 ONE_ROW = 2  # so many borders has it
 FEW_ROWS = 8  # up to here a search a row is faster than one for all of them
-FEW_CHANGED = 5  # up to here rows are changed faster one after the other, where all columns are short
-FEW_STRETCHES = 2048  # up to here to copy all columns costs less than to find out which parts of them stay
+FEW_CHANGED = 24  # up to here rows are changed faster one after the other, where all columns are short
+FEW_STRETCHES = 2048  # up to here to look at all columns, or copy them, costs less than to find out which parts matter
 MANY_ROWS = 64  # from here on a look at everything is faster than one at each row's next stretch, and the next
 
 
@@ -135,7 +137,7 @@ class FreeTimeline:
         if now <= self.origin:
             return False
         kept = self.ends > now
-        if is_over := not kept.all():
+        if is_over := not np.logical_and.reduce(kept):
             counts = np.add.reduceat(kept, self.first[:-1], dtype=np.intp) if self.num_rows else self.first[:0]
             self.first = np.concatenate(([0], np.cumsum(counts, dtype=np.intp)))
             self.starts, self.ends, self.rows = self.starts[kept], self.ends[kept], self.rows[kept]
@@ -147,7 +149,14 @@ class FreeTimeline:
 
     def stretches_at(self, rows: NDArray[np.intp], time: float) -> NDArray[np.intp]:
         """For each row the stretch that holds `time`, which is not before the origin."""
-        low, high = self.first[rows], self.first[rows + 1]
+        low = self.first[rows]
+        if time <= self.origin:
+            return low
+        if len(self.starts) <= FEW_STRETCHES and len(rows) > 1:
+            begun = np.add.reduceat(self.starts <= time, self.first[:-1], dtype=np.intp)  # (num_rows,): so many
+            nearest: NDArray[np.intp] = low + begun[rows] - 1
+            return nearest
+        high = self.first[rows + 1]
         if len(rows) <= FEW_ROWS:
             starts = self.starts
             near = [a + int(starts[a:b].searchsorted(time, "right")) - 1 for a, b in zip(low, high, strict=True)]
@@ -163,7 +172,7 @@ class FreeTimeline:
         return self.free[:, self.stretches_at(np.arange(self.num_rows), time)].T
 
     def least_free(self, rows: NDArray[np.intp], start: float, end: float) -> NDArray[np.int64]:
-        """What is free of each of the rows all the time within [start, end), (len(rows), num_columns)."""
+        """What is free of each of the rows, ascending, all the time within [start, end), (len(rows), num_columns)."""
         low = self.stretches_at(rows, start)
         if len(rows) == 1:
             below, above = int(self.first[rows[0]]), int(self.first[rows[0] + 1])
@@ -175,15 +184,16 @@ class FreeTimeline:
         else:
             high = self.stretches_at(rows, end)
             high += self.starts[high] < end
-        if len(rows) < MANY_ROWS:
+        if len(rows) < MANY_ROWS and len(self.starts) > FEW_STRETCHES:
             least = self.free[:, low]
             for step in range(1, int((high - low).max(initial=0))):
                 more = np.flatnonzero(low + step < high)
                 least[:, more] = np.minimum(least[:, more], self.free[:, low[more] + step])
             return least.T
         # Every second of these reductions is over what lies between two rows, which nobody asks for.
-        borders = np.column_stack((low, high)).ravel()
-        within = borders[:-1] if borders[-1] == len(self.starts) else borders
+        borders = np.empty(2 * len(rows), np.intp)
+        borders[::2], borders[1::2] = low, high
+        within = borders[:-1] if len(rows) and borders[-1] == len(self.starts) else borders
         return np.minimum.reduceat(self.free, within, axis=1)[:, ::2].T
 
     def _change(self, rows: NDArray[np.intp], change: NDArray[np.int64], start: float, end: float) -> None:
@@ -191,13 +201,8 @@ class FreeTimeline:
         rows = np.asarray(rows, np.intp)
         if not end > start or not len(rows) or not change.any():
             return
-        if len(rows) == 1 and len(self.starts) <= FEW_STRETCHES:
-            self._change_one(int(rows[0]), change.reshape(-1, 1), start, end)
-            return
         if len(rows) <= FEW_CHANGED and len(self.starts) <= FEW_STRETCHES:
-            for row, one in zip(rows.tolist(), np.broadcast_to(change, (len(rows), len(self.free))), strict=True):
-                if one.any():
-                    self._change_one(row, one[:, None], start, end)
+            self._change_few(rows, change, start, end)
             return
         self._change_many(rows, change, start, end)
 
@@ -250,36 +255,33 @@ class FreeTimeline:
         self.ends[:-1] = self.starts[1:]
         self.ends[self.first[1:] - 1] = math.inf
 
-    def _change_one(self, row: int, change: NDArray[np.int64], start: float, end: float) -> None:
-        """The same for one row, by (num_columns, 1), where all columns are short: what is before, within, after."""
-        starts, free, low, high = self.starts, self.free, int(self.first[row]), int(self.first[row + 1])
-        of_row = starts[low:high]
-        begin = low + int(of_row.searchsorted(start, "right")) - 1
-        until = high if end == math.inf else low + int(of_row.searchsorted(end, "right")) - 1
-        cuts_start, cuts_end = bool(starts[begin] < start), until < high and bool(starts[until] < end)
-        within = free[:, begin : until + cuts_end] + change
-        # A few numbers are compared faster as they are than as arrays.
-        joins_start = not cuts_start and begin > low and free[:, begin - 1].tolist() == within[:, 0].tolist()
-        joins_end = not cuts_end and until < high and within[:, -1].tolist() == free[:, until].tolist()
-        if not (cuts_start or cuts_end or joins_start or joins_end):
-            free[:, begin:until] = within
+    def _change_few(self, rows: NDArray[np.intp], change: NDArray[np.int64], start: float, end: float) -> None:
+        """The same where all columns are short."""
+        if len(rows) > 1:
+            order = rows.argsort()
+            rows = rows[order]
+            if change.ndim > 1 and len(change) > 1:
+                change = change[order]
+        changes = change.reshape(-1, len(self.free)).T  # (num_columns, 1 or len(rows))
+        touched = np.logical_or.reduce(changes != 0, axis=0).tolist()
+        last = changes.shape[1] - 1
+        columns = ShortColumns(self.starts, self.free)
+        lows, highs = self.first[rows].tolist(), self.first[rows + 1].tolist()
+        for index, (row, low, high) in enumerate(zip(rows.tolist(), lows, highs, strict=True)):
+            at = min(index, last)
+            if touched[at]:
+                columns.change(row, (low, high), changes[:, at : at + 1], (start, end))
+        if not columns.more:
             return
-        middle, after = starts[begin : until + cuts_end].copy(), starts[until + joins_end :].copy()
-        if cuts_start:
-            middle[0] = start
-        if cuts_end:
-            after[0] = end
-        self.starts = np.concatenate((starts[: begin + cuts_start], middle[joins_start:], after))
-        self.free = np.concatenate(
-            (free[:, : begin + cuts_start], within[:, joins_start:], free[:, until + joins_end :]), axis=1
-        )
-        more = len(self.starts) - len(starts)
-        if more:
-            self.first = self.first.copy()
-            self.first[row + 1 :] += more
-            own = np.empty(high - low + more, np.intp)
-            own.fill(row)
-            self.rows = own if len(self.first) == ONE_ROW else np.concatenate((self.rows[:low], own, self.rows[high:]))
+        self.starts, self.free = columns.columns()
+        if len(self.first) > ONE_ROW:
+            self.first = first = self.first.copy()
+            for row, number in columns.more:
+                first[row + 1 :] += number
+            self.rows = np.arange(len(first) - 1).repeat(first[1:] - first[:-1])
+        else:
+            self.first = np.array((0, len(self.starts)))
+            self.rows = np.zeros(len(self.starts), np.intp)
         self.ends = ends = np.empty(len(self.starts))
         ends[:-1] = self.starts[1:]
         ends[-1] = math.inf
