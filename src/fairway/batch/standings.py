@@ -62,10 +62,14 @@ class Standings:
         self._dependencies.begin()
         found = []
         self.unclear = unclear = []
+        has_budgets = self._accounting.has_budgets
         for job in waiting:
             spec = None if job.group is None else self._book.spec_of(job.group)
             if job.is_clear and spec is job.clear_spec and not job.is_vain:
-                found.append(job)
+                if has_budgets and (standing := self._accounting.stop(job)) is not None:
+                    self.hinder(job, standing)
+                else:
+                    found.append(job)
                 continue
             unclear.append(job)
             if job.is_vain:
@@ -75,8 +79,7 @@ class Standings:
             if standing is None:
                 found.append(job)
                 job.clear_spec = spec
-                is_bound = self._book.after_of(job) or self._accounting.has_budgets
-                job.is_clear = not is_bound and job.wishes.start_by == math.inf
+                job.is_clear = not self._book.after_of(job) and job.wishes.start_by == math.inf
             else:
                 self.hinder(job, standing)
             yield

@@ -27,6 +27,7 @@ from fairway.plan.allowances import Allowances
 from fairway.plan.entrances import stages
 from fairway.plan.row_choice import RowChoice
 from fairway.plan.slots import ALONE, AloneNow, MemberClass, Slot, earliest_slot, is_first_alone, slot_now
+from fairway.plan.takings import Taking, give_back
 from fairway.plan.timeline import FreeTimeline
 from fairway.plan.waiting_job import WHOLE, WaitingJob, member_need
 
@@ -41,10 +42,6 @@ HORIZON: Final = 14 * 86400.0
 """Nothing is planned later than this from now, as in Slurm's bf_window of the recorded cases: fourteen days."""
 
 
-FEW_GIVES: Final = 8
-"""From here on it is faster to give back everything in one go."""
-
-
 class BookingMode(enum.Enum):
     """What a promise takes of its rows."""
 
@@ -57,13 +54,6 @@ class Promise(NamedTuple):
 
     job: WaitingJob
     slot: Slot
-
-
-class _Taking(NamedTuple):
-    rows: NDArray[np.intp]  # (num_rows_taken,)
-    amounts: NDArray[np.int64]  # (num_columns,) or (len(rows), num_columns)
-    start: float
-    end: float
 
 
 class Calendar:
@@ -85,7 +75,7 @@ class Calendar:
         self.borrowers: frozenset[str] = frozenset()  # queues whose jobs may start now without shares that may be lent
         self.has_changed = False  # something came or went since the last pass, so promises may move
         self.lacks_promises = False  # a pass took promises out, and has not put all of them back yet
-        self._takings: dict[str, list[_Taking]] = {}
+        self._takings: dict[str, list[Taking]] = {}
         self.has_gained = False  # there may be room now, since the last pass, that there was not
         self.refused: set[WaitingJob] = set()  # they can not start now, until something is given back
         self._most_now: list[int] | None = None  # (num_columns,): no row has more of it now
@@ -184,24 +174,13 @@ class Calendar:
             takings = self._takings.get(key, [])
             for index, (rows, amounts, start, former) in enumerate(takings):
                 if former > end:
-                    gives.append(_Taking(rows, amounts, max(start, end, self.now), former))
-                    takings[index] = _Taking(rows, amounts, start, max(start, end))
+                    gives.append(Taking(rows, amounts, max(start, end, self.now), former))
+                    takings[index] = Taking(rows, amounts, start, max(start, end))
         if not gives:
             return
         self.has_changed = True
         self._gain()
-        if len(gives) < FEW_GIVES:
-            for rows, amounts, start, end in gives:
-                self.timeline.give(rows, amounts, start, end)
-            return
-        lengths = [len(give.rows) for give in gives]
-        num_columns = len(self.timeline.free)
-        self.timeline.give_each(
-            np.concatenate([give.rows for give in gives]),
-            np.concatenate([np.broadcast_to(give.amounts, (len(give.rows), num_columns)) for give in gives]),
-            np.repeat([give.start for give in gives], lengths),
-            np.repeat([give.end for give in gives], lengths),
-        )
+        give_back(self.timeline, gives)
 
     def search(self, job: WaitingJob, not_before: float = -math.inf, latest: float = math.inf) -> Slot | None:
         """The earliest slot of a job, its own promise aside; None if there is none before `latest` and the horizon."""
@@ -343,7 +322,7 @@ class Calendar:
     def _take(self, key: str, rows: NDArray[np.intp], amounts: NDArray[np.int64], start: float, end: float) -> None:
         self.timeline.take(rows, amounts, start, end)
         self._alone_now, self._is_most_old = None, True
-        self._takings.setdefault(key, []).append(_Taking(rows, amounts, start, end))
+        self._takings.setdefault(key, []).append(Taking(rows, amounts, start, end))
 
 
 def _both(eligible: NDArray[np.bool_] | None, domain: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -19,14 +19,16 @@ __all__ = ["ShortColumns"]
 class ShortColumns:
     """The starts and the free amounts of all stretches, while rows of them are changed."""
 
-    __slots__ = ("_copied", "_free", "_free_parts", "_start_parts", "_starts", "more")
+    __slots__ = ("_copied", "_cuts", "_free", "_free_parts", "_parts", "_shift", "_starts", "more")
 
     def __init__(self, starts: NDArray[np.float64], free: NDArray[np.int64]) -> None:
         """`starts` (num_stretches,); `free` (num_columns, num_stretches), written to where no start changes."""
         self._starts, self._free = starts, free
-        self._start_parts: list[NDArray[np.float64] | tuple[float]] = []
+        self._parts: list[tuple[int, int]] = []  # of the starts
         self._free_parts: list[NDArray[np.int64]] = []
         self._copied = 0  # so many stretches are in these parts, or left out
+        self._shift = 0  # so many there are more by then
+        self._cuts: list[tuple[int, float]] = []  # starts that are no former ones, and where they come to be
         self.more: list[tuple[int, int]] = []  # rows whose starts are others, and how many stretches each has more
 
     def change(
@@ -45,21 +47,28 @@ class ShortColumns:
         if not (cuts_start or cuts_end or joins_start or joins_end):
             free[:, begin:until] = within
             return
-        parts, copied = self._start_parts, self._copied
+        copied, shift = self._copied, self._shift
         if cuts_start:
-            parts += (starts[copied : begin + 1], (start,), starts[begin + 1 : until + cuts_end])
+            self._parts += ((copied, begin + 1), (begin, until + cuts_end))
+            self._cuts.append((begin + shift + 1, start))
         elif joins_start:
-            parts += (starts[copied:begin], starts[begin + 1 : until + cuts_end])
+            self._parts += ((copied, begin), (begin + 1, until + cuts_end))
         else:
-            parts.append(starts[copied : until + cuts_end])
+            self._parts.append((copied, until + cuts_end))
         self._free_parts += (free[:, copied : begin + cuts_start], within[:, joins_start:])
         if cuts_end:
-            parts.append((end,))
+            self._parts.append((until, until + 1))
             self._free_parts.append(free[:, until : until + 1])
+            self._cuts.append((until + shift + cuts_start - joins_start + 1, end))
         self._copied = until + (cuts_end or joins_end)
-        self.more.append((row, cuts_start + cuts_end - joins_start - joins_end))
+        number = cuts_start + cuts_end - joins_start - joins_end
+        self._shift = shift + number
+        self.more.append((row, number))
 
     def columns(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Starts and free amounts as they are now, if any starts are others."""
-        starts = np.concatenate((*self._start_parts, self._starts[self._copied :]))
-        return starts, np.concatenate((*self._free_parts, self._free[:, self._copied :]), axis=1)
+        before = self._starts
+        starts = np.concatenate([*(before[first:end] for first, end in self._parts), before[self._copied :]])
+        for place, time in self._cuts:
+            starts[place] = time
+        return starts, np.concatenate([*self._free_parts, self._free[:, self._copied :]], axis=1)

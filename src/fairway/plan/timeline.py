@@ -22,7 +22,6 @@ from fairway.plan.short_columns import ShortColumns
 
 __all__ = ["FreeTimeline"]
 
-ONE_ROW = 2  # so many borders has it
 FEW_ROWS = 8  # up to here a search a row is faster than one for all of them
 FEW_CHANGED = 24  # up to here rows are changed faster one after the other, where all columns are short
 FEW_STRETCHES = 2048  # up to here to look at all columns, or copy them, costs less than to find out which parts matter
@@ -55,19 +54,35 @@ class _Columns(NamedTuple):
 class FreeTimeline:
     """What is free of each row, from `origin` to the end of time."""
 
-    __slots__ = ("_in_use", "_spare", "ends", "first", "free", "origin", "rows", "starts")
+    __slots__ = ("_ends", "_in_use", "_rows", "_spare", "first", "free", "origin", "starts")
 
     def __init__(self, capacity: NDArray[np.int64], origin: float) -> None:
         """`capacity` (num_rows, num_columns) is what is free as long as nobody takes anything."""
         num_rows = len(capacity)
         self.origin = origin
         self.starts = np.full(num_rows, origin, np.float64)  # (num_stretches,)
-        self.ends = np.full(num_rows, math.inf, np.float64)  # (num_stretches,)
-        self.rows = np.arange(num_rows, dtype=np.intp)  # (num_stretches,)
+        self._ends: NDArray[np.float64] | None = None  # (num_stretches,); None: as starts say
+        self._rows: NDArray[np.intp] | None = None  # (num_stretches,); None: as `first` says
         self.first = np.arange(num_rows + 1, dtype=np.intp)  # (num_rows + 1,): where each row's stretches begin
         self.free = np.ascontiguousarray(capacity.T, dtype=np.int64)  # (num_columns, num_stretches)
         self._in_use: _Columns | None = None  # the memory of the columns, unless they have their own
         self._spare: _Columns | None = None
+
+    @property
+    def ends(self) -> NDArray[np.float64]:
+        """When each stretch ends, (num_stretches,)."""
+        if self._ends is None:
+            self._ends = ends = np.empty(len(self.starts))
+            ends[:-1] = self.starts[1:]
+            ends[self.first[1:] - 1] = math.inf
+        return self._ends
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """The row of each stretch, (num_stretches,)."""
+        if self._rows is None:
+            self._rows = np.arange(self.num_rows).repeat(self.first[1:] - self.first[:-1])
+        return self._rows
 
     @property
     def num_rows(self) -> int:
@@ -78,9 +93,9 @@ class FreeTimeline:
         """Another one that may go its own way."""
         twin = object.__new__(type(self))
         twin.origin = self.origin
-        for name in ("starts", "ends", "rows", "first", "free"):
+        for name in ("starts", "first", "free"):
             setattr(twin, name, getattr(self, name).copy())
-        twin._in_use = twin._spare = None
+        twin._ends = twin._rows = twin._in_use = twin._spare = None
         return twin
 
     def take(self, rows: NDArray[np.intp], amounts: ArrayLike, start: float, end: float) -> None:
@@ -122,15 +137,13 @@ class FreeTimeline:
         all_rows, all_starts = all_rows[groups], all_starts[groups]
         differs = np.logical_or.reduce(steps != 0, axis=0)
         differs[all_rows.searchsorted(np.arange(self.num_rows))] = True  # its first stretch, with nothing too
-        steps, self.rows, self.starts = steps[:, differs], all_rows[differs], all_starts[differs]
-        self.first = self.rows.searchsorted(np.arange(self.num_rows + 1))
+        steps, all_rows, self.starts = steps[:, differs], all_rows[differs], all_starts[differs]
+        self.first = all_rows.searchsorted(np.arange(self.num_rows + 1))
         first = self.first[:-1]
         free = np.cumsum(steps, axis=1)
         before = free[:, first] - steps[:, first]  # of all rows above
         self.free = free - np.repeat(before, np.diff(self.first), axis=1)
-        self.ends = np.append(self.starts[1:], math.inf)
-        self.ends[self.first[1:] - 1] = math.inf
-        self._in_use = None
+        self._ends = self._rows = self._in_use = None
 
     def forget_before(self, now: float) -> bool:
         """Nobody asks for anything before `now` any more; True: a stretch is over, and what follows is free."""
@@ -140,9 +153,8 @@ class FreeTimeline:
         if is_over := not np.logical_and.reduce(kept):
             counts = np.add.reduceat(kept, self.first[:-1], dtype=np.intp) if self.num_rows else self.first[:0]
             self.first = np.concatenate(([0], np.cumsum(counts, dtype=np.intp)))
-            self.starts, self.ends, self.rows = self.starts[kept], self.ends[kept], self.rows[kept]
-            self.free = np.ascontiguousarray(self.free[:, kept])
-            self._in_use = None
+            self.starts, self.free = self.starts[kept], np.ascontiguousarray(self.free[:, kept])
+            self._ends = self._rows = self._in_use = None
         self.starts[self.first[:-1]] = now
         self.origin = now
         return is_over
@@ -252,8 +264,9 @@ class FreeTimeline:
         offsets = np.cumsum(lengths) - lengths
         changed = np.repeat(low - offsets, lengths) + np.arange(lengths.sum())
         self.free[:, changed] += np.repeat(changes, lengths, axis=0).T
-        self.ends[:-1] = self.starts[1:]
-        self.ends[self.first[1:] - 1] = math.inf
+        if self._ends is not None:
+            self._ends[:-1] = self.starts[1:]
+            self._ends[self.first[1:] - 1] = math.inf
 
     def _change_few(self, rows: NDArray[np.intp], change: NDArray[np.int64], start: float, end: float) -> None:
         """The same where all columns are short."""
@@ -263,8 +276,8 @@ class FreeTimeline:
             if change.ndim > 1 and len(change) > 1:
                 change = change[order]
         changes = change.reshape(-1, len(self.free)).T  # (num_columns, 1 or len(rows))
-        touched = np.logical_or.reduce(changes != 0, axis=0).tolist()
         last = changes.shape[1] - 1
+        touched = np.logical_or.reduce(changes != 0, axis=0).tolist() if last else [True]
         columns = ShortColumns(self.starts, self.free)
         lows, highs = self.first[rows].tolist(), self.first[rows + 1].tolist()
         for index, (row, low, high) in enumerate(zip(rows.tolist(), lows, highs, strict=True)):
@@ -274,20 +287,11 @@ class FreeTimeline:
         if not columns.more:
             return
         self.starts, self.free = columns.columns()
-        if len(self.first) > ONE_ROW:
-            self.first = first = self.first.copy()
-            for row, number in columns.more:
+        self.first = first = self.first.copy()
+        for row, number in columns.more:
+            if number:
                 first[row + 1 :] += number
-            self.rows = np.arange(len(first) - 1).repeat(first[1:] - first[:-1])
-        else:
-            self.first = np.array((0, len(self.starts)))
-            self.rows = np.zeros(len(self.starts), np.intp)
-        self.ends = ends = np.empty(len(self.starts))
-        ends[:-1] = self.starts[1:]
-        ends[-1] = math.inf
-        if len(self.first) > ONE_ROW:
-            ends[self.first[1:] - 1] = math.inf
-        self._in_use = None
+        self._ends = self._rows = self._in_use = None
 
     def _columns(self, size: int) -> _Columns:
         """Columns that are large enough. Fresh memory costs more than to fill it, so two sets of them take turns."""
@@ -304,6 +308,6 @@ class FreeTimeline:
         self.rows.take(source, out=spare.rows[:size], mode="clip")
         for column, target in zip(self.free, spare.free, strict=True):
             column.take(source, out=target[:size], mode="clip")
-        self.starts, self.ends, self.rows = spare.starts[:size], spare.ends[:size], spare.rows[:size]
+        self.starts, self._ends, self._rows = spare.starts[:size], spare.ends[:size], spare.rows[:size]
         self.free = spare.free[:, :size]
         self._in_use, self._spare = spare, self._in_use

@@ -43,6 +43,7 @@ class AccountTree:
         self._children: dict[str, list[str]] = {ROOT: []}
         for name in self.usable:
             self._children.setdefault(self.specs[name].parent, []).append(name)
+        self.has_budgets = any(spec.budget is not None for spec in self.specs.values())
         self._by_namespace: dict[str, str] = {}
         self._patterns = sorted(
             (_vagueness(pattern), name, pattern) for name, spec in self.specs.items() for pattern in spec.namespaces

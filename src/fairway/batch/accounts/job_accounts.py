@@ -35,22 +35,30 @@ class JobAccounts:
         self._settings = settings
         self._cluster = cluster
         self.tree = AccountTree(settings.accounts)
+        self._charged: dict[tuple[str, str, str], str | JobStanding] = {}  # by wish, namespace and queue
         self._requested: dict[str, tuple[Pod, Mapping[str, int]]] = {}  # by uid of pods that have no node
 
     def change(self, settings: BatchSettings) -> bool:
         """Operators may say otherwise now; True: accounts are others than before."""
+        if settings is not self._settings:
+            self._charged.clear()
         self._settings = settings
         if settings.accounts == self.tree.specs:
             return False
         self.tree = AccountTree(settings.accounts)
+        self._charged.clear()
         return True
 
     def account_of(self, job: BatchJob) -> str | JobStanding:
         """The account that the job is charged to, or why there is none."""
         if job.ledger.billed is not None:
             return job.ledger.billed.account
-        rules = self._settings.queues[job.queue].accounts
-        return self.tree.charged(job.wishes.account, job.key.partition("/")[0], job.queue, rules)
+        key = (job.wishes.account, job.key.partition("/")[0], job.queue)
+        if (account := self._charged.get(key)) is None:
+            if len(self._charged) >= MOST_KNOWN:
+                self._charged.clear()
+            account = self._charged[key] = self.tree.charged(*key, self._settings.queues[job.queue].accounts)
+        return account
 
     def payer(self, job: BatchJob) -> Payer | None:
         """Whose use it is; None: it has no account."""

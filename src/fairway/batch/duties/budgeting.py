@@ -41,7 +41,7 @@ class Budgeting:
     @property
     def are_there(self) -> bool:
         """Has any account one?"""
-        return any(spec.budget is not None for spec in self._accounting.accounts.tree.specs.values())
+        return self._accounting.accounts.tree.has_budgets
 
     def changed(self) -> None:
         """Something runs or ended that may be paid from a budget."""
