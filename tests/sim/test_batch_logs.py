@@ -17,8 +17,8 @@ import pytest
 from fairway.cluster import Event
 from fairway.model import Pod
 from fairway.record import NullRecorder
+from fairway.record.options import NOTHING
 from fairway.scenario.scenario import decode_scenario
-from fairway.scenario.simulate import NOTHING
 from fairway.sim.simulation import Simulation
 from tests.plan.pool_log import read_starts
 

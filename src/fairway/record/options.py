@@ -7,9 +7,9 @@ that a reader can tell "did not happen" from "was not kept".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
-__all__ = ["Keep", "RecordOptions"]
+__all__ = ["NOTHING", "Keep", "RecordOptions"]
 
 Keep = Literal["all", "failed", "none"]
 
@@ -42,3 +42,7 @@ class RecordOptions:
             raise ValueError(f"scores: {self.scores} is less than 0")
         if self.chunk_rows < 1:
             raise ValueError(f"chunk_rows: {self.chunk_rows} is less than 1")
+
+
+NOTHING: Final = RecordOptions(decisions="none", queue=False, events=False, objects=False)
+"""Of a world that nobody records."""

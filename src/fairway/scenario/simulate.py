@@ -17,7 +17,8 @@ from typing import NamedTuple
 import msgspec
 
 from fairway.plugins.registry import REGISTRY
-from fairway.record import NullRecorder, Recorder, RecordOptions, Run, RunWriter
+from fairway.record import NullRecorder, Recorder, Run, RunWriter
+from fairway.record.options import NOTHING
 from fairway.record.schedulers import recorded_scheduler
 from fairway.record.several_recorders import SeveralRecorders
 from fairway.scenario.scenario import Scenario, complete, load_scenario
@@ -25,7 +26,6 @@ from fairway.sim.simulation import Plan, Result, Simulation
 
 __all__ = ["Progress", "SimulationRun", "Standing", "simulate"]
 
-NOTHING = RecordOptions(decisions="none", queue=False, events=False, objects=False)
 NOT_YET_DONE = 0.99
 """After the last arrival pods still run, for nobody knows how long."""
 

@@ -16,8 +16,8 @@ from typing import Any, Final, Literal, NamedTuple
 from fairway.cluster import Event
 from fairway.model import Pod
 from fairway.record import NullRecorder
+from fairway.record.options import NOTHING
 from fairway.scenario.scenario import decode_scenario
-from fairway.scenario.simulate import NOTHING
 from fairway.sim.simulation import Simulation
 
 __all__ = ["PlayedLog", "Ties", "log_scenario", "play_log"]
