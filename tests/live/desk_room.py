@@ -24,6 +24,7 @@ from fairway.live.batch.outbox import ObjectKey, Outbox
 from fairway.model import Node, Pod
 from fairway.model.batch import QueueLimits, QueueSpec, WeightSpec
 from fairway.model.duration import Duration
+from fairway.model.group import GroupKey
 from fairway.plan import PassOutcome, Steps
 from fairway.plugins.registry import PLANNING, REGISTRY
 from fairway.scheduler import Scheduler
@@ -94,6 +95,9 @@ class DeskRoom(SmallWorld):
 
     def queued(self, pod: Pod, reason: str, message: str) -> None:
         """Nobody looks at it."""
+
+    def group_queued(self, group: GroupKey, message: str) -> None:
+        """Likewise."""
 
     def tell(self, pod: Pod, reason: Any, note: str = "") -> None:
         """By the desk, or by the scheduler."""

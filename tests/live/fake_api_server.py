@@ -216,6 +216,8 @@ class FakeApiServer:
         if request.query.get("watch") == "true":
             return await self._watch(request, resource)
         if not name:
+            if resource == "selfsubjectaccessreviews":
+                return web.json_response(body | {"status": {"allowed": True}}, status=201)
             return self._list(request, resource) if request.method == "GET" else self._create(resource, namespace, body)
         found = self.objects.get(resource, {}).get(key)
         if found is None:

@@ -31,6 +31,7 @@ from fairway.model.batch import FailureRules, QueueLimits, QueueSpec, WindowSpec
 from fairway.model.batch.node_choice import NodeChoice
 from fairway.model.codec import convert
 from fairway.model.duration import Duration
+from fairway.model.group import GroupKey
 from fairway.plugins.registry import PLANNING, REGISTRY
 from fairway.scheduler import Scheduler
 from fairway.testing import node
@@ -102,6 +103,9 @@ class Life(SmallWorld):
 
     def queued(self, pod: Pod, reason: str, message: str) -> None:
         """Nobody looks at it."""
+
+    def group_queued(self, group: GroupKey, message: str) -> None:
+        """Likewise."""
 
     def tell(self, pod: Pod, reason: Any, note: str = "") -> None:
         """Likewise."""

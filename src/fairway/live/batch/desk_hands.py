@@ -22,8 +22,10 @@ from fairway.live.ledger.ledger import Ledger
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.world.conditions import StatusWriter, WantedStatus
 from fairway.live.world.events import EventWriter, Subject
+from fairway.live.world.job_reports import JobReports
 from fairway.live.world.live_world import LiveWorld
 from fairway.model import Job, Node, Pod
+from fairway.model.group import GroupKey
 from fairway.scheduler import Scheduler
 
 __all__ = ["BatchParts", "DeskHands"]
@@ -44,6 +46,7 @@ class BatchParts(NamedTuple):
     now: Callable[[], float]
     ledger: Callable[[], Ledger] | None = None  # opens one for the lines of the books; None: none is kept
     metrics: SchedulerMetrics | None = None
+    groups: JobReports | None = None
 
     @classmethod
     def of(
@@ -57,7 +60,7 @@ class BatchParts(NamedTuple):
         """Those of a world; in any other than the real one nothing is written."""
         if not isinstance(world, LiveWorld):
             return cls(None, None, may_write, now, metrics=metrics)
-        return cls(world.events, world.statuses, may_write, now, ledger, metrics)
+        return cls(world.events, world.statuses, may_write, now, ledger, metrics, world.jobs)
 
 
 class DeskHands:
@@ -84,6 +87,11 @@ class DeskHands:
         """In the pod's status."""
         if self._parts.statuses is not None and self._parts.may_write():
             self._parts.statuses.write(pod, WantedStatus("Unschedulable", message, queued=reason))
+
+    def group_queued(self, group: GroupKey, message: str) -> None:
+        """In the status of the group's object, if it is one of Kubernetes' own."""
+        if self._parts.groups is not None:
+            self._parts.groups.report_queued(group, message, self._parts.now())
 
     def tell(self, pod: Pod, reason: str, note: str) -> None:
         """An event about the pod."""

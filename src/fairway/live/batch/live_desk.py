@@ -27,6 +27,7 @@ from fairway.batch.members_alike import alike_pods
 from fairway.batch.reasons import JobState, Reason
 from fairway.batch.settings import BatchSettings
 from fairway.batch.upkeep.closing_status import ClosingStatus
+from fairway.live.batch.group_words import queued_words
 from fairway.live.batch.manifests import PodManifests
 from fairway.live.batch.objects import (
     AccountObject,
@@ -41,6 +42,7 @@ from fairway.live.batch.record_codec import moment_text
 from fairway.live.batch.record_store import RecordStore, key_of
 from fairway.live.batch.record_terms import RecordTerms
 from fairway.model import Pod
+from fairway.model.group import GroupKey
 from fairway.plan import StartEstimate
 
 __all__ = ["LiveDesk", "Tellers"]
@@ -56,6 +58,9 @@ class Tellers(Protocol):
 
     def queued(self, pod: Pod, reason: str, message: str) -> None:
         """A pod of a queue waits, for this reason."""
+
+    def group_queued(self, group: GroupKey, message: str) -> None:
+        """A group's job waits, and this is how it stands."""
 
     def tell(self, pod: Pod, reason: str, note: str) -> None:
         """Something about a pod's job."""
@@ -178,6 +183,7 @@ class LiveDesk:
         """In the same record, when there is time."""
         terms = self._terms(job)._replace(nodes=tuple(nodes), factors=factors or {}, is_rough=job.num_vain > 0)
         self.books.put(job, terms, self._head(job), is_dated=True)
+        self._tell_group(job)
 
     def records(self) -> Iterable[JobRecord]:
         """All that are written down."""
@@ -289,9 +295,16 @@ class LiveDesk:
         waiting = [pod for pod in job.waiting if pod.metadata.uid]  # others are still to come
         for pod in waiting:
             self._tellers.queued(pod, str(standing.reason), words)
+        self._tell_group(job)
         if waiting and self._told.get(job.uid) != standing.reason:
             self._told[job.uid] = standing.reason
             self._tellers.tell(waiting[0], str(standing.reason), words)
+
+    def _tell_group(self, job: BatchJob) -> None:
+        """Its PodGroup's condition, if it has such a one: with the same words as pods, or when its dates are told."""
+        standing = job.standing
+        if job.group is not None and standing.state in WAITING and standing.reason not in (None, Reason.PLANNING):
+            self._tellers.group_queued(job.group, queued_words(job))
 
     def _write_queues(self) -> None:
         waiting: Counter[str] = Counter()

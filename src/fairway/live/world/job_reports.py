@@ -87,6 +87,12 @@ class JobReports:
                 decision.job, WantedCondition(POD_GROUP_SCHEDULED, *decision.condition, _whole_seconds(now))
             )
 
+    def report_queued(self, job: GroupKey, message: str, now: float) -> None:
+        """Say in the same place how a group's job stands in its queue."""
+        if self._may_write():
+            told = POD_GROUP_SCHEDULED, "False", "Unschedulable", message
+            self._conditions.write(job, WantedCondition(*told, _whole_seconds(now)))
+
     def report_job(self, decision: GroupDecision, entry: str, now: float) -> None:
         """The same, and to every member that waits why it does; `entry` is its job's in the queue."""
         self.report_group(decision, now)
