@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import duckdb
 import pytest
 
+from tests.cli.test_watch import simulation
 from tests.cli.trial_files import Folder
 from tests.explain.run_files import busy_run
 from tests.kube.processes import wait_until
@@ -92,7 +93,7 @@ def test_a_port_that_was_asked_for_is_used_or_told_to_be_taken(tmp_path: Path, f
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ((), 2, "Missing argument 'RUN...'"),
+        ((), 2, "name a run, or a scheduler with --scheduler URL"),
         (("none.duckdb",), 1, "there is no run none.duckdb"),
         (("text.duckdb",), 1, "text.duckdb is no run"),
         (("newer.duckdb",), 1, "Update Fairway to read it"),
@@ -145,3 +146,51 @@ def test_a_browser_is_opened_without_the_token_among_its_arguments(tmp_path: Pat
     assert "token" not in argument
     assert page.url in content
     assert mode == "700", "nobody else can read it"
+
+
+# -- a scheduler at work -----------------------------------------------------------------------------------------------
+
+NOBODY = ("--scheduler", "https://127.0.0.1:1")
+
+
+def test_a_stream_is_followed_and_what_only_the_scheduler_knows_is_asked_of_it(tmp_path: Path) -> None:
+    with (
+        simulation(tmp_path) as (_, address),
+        shown(*NOBODY, "--stream", address, "--history", "24h", environment={"KUBECONFIG": ""}) as page,
+    ):
+        wait_until(lambda: page.ask("/runs")[1]["runs"][0]["end"] >= 1700, "all was told")
+        (run,) = page.ask("/runs")[1]["runs"]
+        assert (run["id"], run["state"], run["nodes"]) == ("live", "live", 20)
+        status, placed = page.ask("/runs/live/decisions?outcome=scheduled&limit=1")
+        assert (status, placed["total"] > 10) == (200, True)
+        pod = placed["columns"]["pod"][0]
+        assert page.ask(f"/runs/live/pods/{pod}")[0] == 200
+        status, answer = page.ask(f"/runs/live/why/{pod}")
+        assert (status, answer["error"]["code"]) == (503, "no_answer")
+        assert "the scheduler at https://127.0.0.1:1 can not be reached" in answer["error"]["message"]
+        page.process.send_signal(signal.SIGINT)
+        assert page.process.wait(60) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("busy.duckdb", *NOBODY), 2, "runs and --scheduler exclude each other"),
+        (("busy.duckdb", "--history", "1h"), 2, "--history is about --scheduler"),
+        (("busy.duckdb", "--stream-fingerprint", "ab"), 2, "--stream-fingerprint is about --scheduler"),
+        ((*NOBODY, "--history", "1s"), 2, "--history"),
+        (("--scheduler", "http://127.0.0.1:1"), 2, "could be read on the way"),
+        ((*NOBODY, "--stream", "127.0.0.1:1"), 4, "127.0.0.1:1: UNAVAILABLE"),
+        ((*NOBODY, "--stream", "127.0.0.1:1", "--stream-fingerprint", "ab"), 4, "Connection refused"),
+        ((*NOBODY, "--kubeconfig", "none"), 4, "none"),
+    ],
+)
+def test_a_scheduler_that_can_not_be_followed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: Folder, arguments: Sequence[str], code: int, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KUBECONFIG", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found, out, err = folder.run("ui", *arguments)
+    assert (found, out) == (code, ""), err
+    assert words in err

@@ -78,6 +78,21 @@ def test_attempts_are_kept_with_all_that_belongs_to_them(tmp_path: Path) -> None
     assert len(rows(tmp_path / "here", "preemptions")) == 1
 
 
+def test_who_is_deleted_while_waiting_leaves_the_queue(tmp_path: Path) -> None:
+    stream = StreamRecorder("s")
+    with writer(tmp_path / "there") as run:
+        for recorder in (stream, run):
+            recorder.pod_created(1.0, sized("waits", 1), SCHEDULER)
+            recorder.queue_moved(1.0, SCHEDULER, "waits", None, Place.ACTIVE, "PodAdd")
+            recorder.ended(2.0, "waits", PodEnd.DELETED)
+            recorder.queue_moved(2.0, SCHEDULER, "waits", Place.ACTIVE, None, "PodDelete")
+            recorder.queue_moved(3.0, SCHEDULER, "nobody", Place.ACTIVE, None, "PodDelete")
+        run.close(9.0)
+    save(tmp_path / "here", stream, 9.0)
+    assert rows(tmp_path / "here", "queue_moves") == rows(tmp_path / "there", "queue_moves")[:2]
+    assert len(rows(tmp_path / "here", "pods")) == 1
+
+
 def test_after_a_gap_it_goes_on_from_how_things_stand(tmp_path: Path) -> None:
     first, second = StreamRecorder("one"), StreamRecorder("two")
     for recorder in (first, second):

@@ -10,7 +10,7 @@ import http.client
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -19,7 +19,7 @@ from fairway.web.openapi import BASE
 from fairway.web.server import PageServer
 from fairway.web.sources import RunSources, open_sources
 
-__all__ = ["Reply", "Served", "at", "schema_problems", "served"]
+__all__ = ["Reply", "Served", "at", "schema_problems", "served", "served_sources"]
 
 
 class Reply(NamedTuple):
@@ -76,13 +76,17 @@ class Served:
             connection.close()
 
 
+def served(paths: Sequence[str]) -> AbstractContextManager[Served]:
+    """Serve runs for as long as the block lasts."""
+    return served_sources(open_sources(paths))
+
+
 @contextmanager
-def served(paths: Sequence[str]) -> Iterator[Served]:
+def served_sources(sources: RunSources) -> Iterator[Served]:
     """Serve them for as long as the block lasts."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    sources = open_sources(paths)
     token = new_token()
     server = PageServer(sources, token)
     try:

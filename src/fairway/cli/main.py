@@ -67,7 +67,7 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
         "fairway.cli.stream.sniff", "sniff", "Be told what schedulers do, in scheduler-sniffer's protocol."
     ),
     "import": CommandEntry("fairway.cli.stream.import_", "import_command", "A log of scheduler-sniffer as a run."),
-    "ui": CommandEntry("fairway.cli.ui", "ui", "Recorded runs in a browser."),
+    "ui": CommandEntry("fairway.cli.pages.ui", "ui", "Runs, or a scheduler at work, in a browser."),
     "export": CommandEntry("fairway.cli.export", "export", "A run for other tools: Parquet, CSV, a Perfetto trace."),
     "topology": CommandEntry(
         "fairway.cli.topology", "topology", "Racks and servers for nodes, as labels in manifests."

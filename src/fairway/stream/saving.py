@@ -112,7 +112,8 @@ class StreamSaver:
             case JobAttempt() as tried:
                 self._decide_job(t, tried)
             case QueueMove() as move:
-                self._know(t, move.pod, move.scheduler)
+                if move.place:  # one that ended is taken out of the queue after that
+                    self._know(t, move.pod, move.scheduler)
                 before, after = PLACES.get(move.origin), PLACES.get(move.place)
                 self._recorder.queue_moved(t, move.scheduler, move.pod.uid, before, after, move.event)
             case Snapshot() as part:

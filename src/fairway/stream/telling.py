@@ -46,6 +46,7 @@ SCORED_BYTES: Final = 700
 TIMED_BYTES: Final = 150
 """What an event takes in memory at most, with names of its own; one of its best nodes; what a plugin took."""
 PART_OF_SNAPSHOT: Final = 500
+MOST_LEAVING: Final = 4096
 RESIZED: Final = str(IntervalEnd.RESIZED)
 NODE_LOST: Final = str(IntervalEnd.NODE_LOST)
 Ref = Sequence[str]
@@ -79,6 +80,7 @@ class Teller:
         self._pods: dict[str, _Known] = {}
         self._nodes: dict[str, NodeSeen] = {}
         self._lost: dict[str, Bound | None] = {}  # pods of lost nodes, and what they held
+        self._leaving: dict[str, PodRef] = {}  # pods that ended, and are to be taken out of the queue
         self._victims: set[str] = set()  # uids: of members of the job that is being told
 
     def take(self, *notes: Note) -> None:
@@ -170,6 +172,10 @@ class Teller:
         known = self._pods.pop(uid, None)
         self._lost.pop(uid, None)
         if known is not None:
+            if known.move is not None:
+                self._leaving[uid] = known.ref
+                if len(self._leaving) > MOST_LEAVING:
+                    del self._leaving[next(iter(self._leaving))]
             self._unbind(t, known, reason)
             self._seen(t, known, reason)
 
@@ -276,6 +282,8 @@ class Teller:
             move = QueueMove(known.ref, scheduler, before, after, event)
             known.move = move if after and known.bound is None else None
             self._tell(t, move)
+        elif not after and (ref := self._leaving.pop(uid, None)) is not None:
+            self._tell(t, QueueMove(ref, scheduler, before, after, event))
 
     def _ref(self, uid: str, namespace: str, name: str) -> PodRef:
         known = self._pods.get(uid)

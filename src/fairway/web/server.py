@@ -111,7 +111,8 @@ class PageServer:
                         raise
                     continue
                 self._doors[host] = door
-            await self._why.prepare(self._sources.all[0])
+            if (first := self._sources.all[0]).ask_why is None:
+                await self._why.prepare(first)
         except BaseException:
             await self.stop()
             raise
@@ -202,7 +203,12 @@ class PageServer:
             return _json(self._bounded_body(await self._asked_why(question)))
         ask = route.ask
         pool = self._tiles if route.line == "tiles" else self._questions
-        made = await self._in(pool, lambda: _encoded(ask(self._sources, question), wants_arrow))
+
+        def answered() -> Any:
+            with self._sources.reading():
+                return _encoded(ask(self._sources, question), wants_arrow)
+
+        made = await self._in(pool, answered)
         if isinstance(made, ServedTile):
             return await self._in(pool, lambda: _tile(request, made))
         body = self._bounded_body(made)
@@ -216,6 +222,8 @@ class PageServer:
 
     async def _asked_why(self, question: Any) -> bytes:
         source = self._sources.find(question.run)
+        if source.ask_why is not None:
+            return await source.ask_why(question)
         await self._in(self._questions, lambda: check_why(source, question))
         return await self._why.answer(source, question)
 

@@ -27,7 +27,7 @@ class KnownRun(msgspec.Struct):
 
     id: str
     name: str
-    state: Literal["complete", "interrupted", "partial"]
+    state: Literal["complete", "interrupted", "partial", "live"]
     version: str  # of its content; `v` of a tile
     begin: float
     end: float
@@ -39,6 +39,7 @@ class KnownRun(msgspec.Struct):
     policies: list[str]
     seed: int
     origin: str
+    began: float | None  # the date at 0 seconds, in seconds since 1970, of a cluster's run
     has_queues: bool  # of jobs
     notes: list[str]
 

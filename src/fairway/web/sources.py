@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -24,6 +25,7 @@ from fairway.web.device_subject import DeviceSubject
 from fairway.web.heat_map import HeatMap
 from fairway.web.heat_subject import NodeSubject
 from fairway.web.page_error import PageError
+from fairway.web.questions import WhyQuestion
 from fairway.web.shapes import KnownRun
 
 __all__ = ["MOST_RUNS", "RunSource", "RunSources", "open_sources"]
@@ -42,17 +44,22 @@ class RunSource:
         self.run = run
         self.cache = cache
         self.end = run.end_seconds  # of an interrupted run it is looked for: once
+        self.ask_why: Callable[[WhyQuestion], Awaitable[bytes]] | None = None  # None: a worker process answers
 
     @property
-    def state(self) -> Literal["complete", "interrupted", "partial"]:
+    def state(self) -> Literal["complete", "interrupted", "partial", "live"]:
         """`partial`: its writer was killed, or has not ended it."""
         if self.path.endswith(".partial"):
             return "partial"
         return "complete" if self.run.is_complete else "interrupted"
 
-    @cached_property
+    @property
     def version(self) -> str:
         """A digest of the file: answers that were kept under it are those of this content."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         digest = hashlib.blake2b(digest_size=12)
         with self.run.path.open("rb") as file:
             while part := file.read(HASHED_AT_ONCE):
@@ -75,6 +82,10 @@ class RunSource:
     @cached_property
     def known(self) -> KnownRun:
         """What it is, in a few words."""
+        return self.made_known()
+
+    def made_known(self) -> KnownRun:
+        """The same, worked out."""
         run, meta = self.run, self.run.meta
         (counts,) = self.rows(
             "SELECT (SELECT count(DISTINCT node_id) FROM nodes) AS nodes, (SELECT count(*) FROM pods) AS pods, "
@@ -94,6 +105,7 @@ class RunSource:
             policies=[str(policy) for policy in meta.get("policies", [])],
             seed=run.seed,
             origin=run.origin,
+            began=run.began if run.origin == "live" and "began" in meta else None,
             has_queues=self.has_queues,
             notes=run_notes(run),
             **counts,
@@ -150,6 +162,11 @@ class RunSources:
             raise PageError(404, "no_such_run", f"no run is called {name}", f"there are: {', '.join(self._by_id)}")
         return self._by_id[name]
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Within it, runs stay as they are: files do anyway."""
+        yield
+
     def close(self) -> None:
         """Let go of all files."""
         for source in self.all:
@@ -187,6 +204,6 @@ def _open(path: str) -> Run:
         return Run.open(path)
     except RecordError as error:
         if str(error).endswith("is still being written"):
-            hint = "ask the scheduler that writes it: fairway why, status and queue with --scheduler URL"
+            hint = "open the scheduler that writes it: fairway ui --scheduler URL"
             raise UserError(str(error), hint) from error
         raise

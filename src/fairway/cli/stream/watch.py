@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fairway.stream.saving import StreamSaver
     from fairway.stream.watch_client import Followed, StreamAddress
 
-__all__ = ["watch"]
+__all__ = ["IS_IT_THERE", "stream_address", "watch"]
 
 IS_IT_THERE = "is it there? start one with fairway run --stream HOST:PORT"
 HELP = """\b
@@ -84,7 +84,8 @@ def watch(
             raise CommandError("--save keeps a whole run, --kind leaves something out", "give one of them", USAGE)
     from fairway.stream.watch_client import CannotWatchError, follow, watch_request
 
-    place = _stream_address(address, token_file, certificate_authority, certificate_fingerprint)
+    token = Path(token_file).read_text(encoding="utf-8").strip() if token_file else ""
+    place = stream_address(address, token, certificate_authority, certificate_fingerprint)
     request = watch_request(
         [KINDS[kind] for kind in kinds],
         pod_glob,
@@ -154,14 +155,11 @@ def _saving(path: str | None, name: str, top_scores: int) -> Iterator[tuple[Stre
         yield StreamSaver(writer), writer
 
 
-def _stream_address(
-    address: Address, token_file: str | None, authority: str | None, fingerprint: str | None
-) -> StreamAddress:
+def stream_address(address: Address, token: str, authority: str | None, fingerprint: str | None) -> StreamAddress:
     """Plain text on this machine, TLS to others and wherever a certificate is named."""
     from fairway.cli.main import CommandError
     from fairway.stream.watch_client import StreamAddress, trusted_certificate
 
-    token = Path(token_file).read_text(encoding="utf-8").strip() if token_file else ""
     if authority and fingerprint:
         raise CommandError(
             "--certificate-authority and --certificate-fingerprint exclude each other", "give one", USAGE

@@ -52,9 +52,13 @@ class RowFile:
         self._is_dropping = False
         self._latest = 0.0  # the time that the last row weighed or dropped tells of
         self._attempted: dict[str, int] | None = None  # rows by table of a transaction whose fate is unknown
-        self._connection: duckdb.DuckDBPyConnection | None = create_run(path)
+        self._connection: duckdb.DuckDBPyConnection | None = self._created()
         self._identity = _identity(partial_path(path))
         self.is_closed = False
+
+    def _created(self) -> duckdb.DuckDBPyConnection:
+        """A database with empty tables."""
+        return create_run(self.path)
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -72,9 +76,7 @@ class RowFile:
         self.failure = None
 
     def _write(self) -> None:
-        connection = self._open()
-        if _identity(partial_path(self.path)) != self._identity:
-            connection = self._rescue(connection)
+        connection = self._in_place()
         self.buffers["gaps"].rows.extend(self._gaps.take_rows())
         known = len(self._columns)
         fresh = list(self.resources.columns.items())[known:]
@@ -92,6 +94,13 @@ class RowFile:
             buffer.write(connection, columns)
         connection.execute("COMMIT")
         self._succeeded()
+
+    def _in_place(self) -> duckdb.DuckDBPyConnection:
+        """The connection, once the file is where it was."""
+        connection = self._open()
+        if _identity(partial_path(self.path)) != self._identity:
+            connection = self._rescue(connection)
+        return connection
 
     def _succeeded(self) -> None:
         """What was attempted is in the file."""

@@ -34,11 +34,15 @@ class RowWriter:
 
     def __init__(self, path: Path, chunk_rows: int, change: RowChange | None = None) -> None:
         self.path = path
-        self._file = RowFile(path, change)
+        self._file = self._made_file(path, change)
         self._buffers = self._file.buffers
         self._patience: Patience | None = None
         self._chunk_rows = self._chunk = chunk_rows
         self._is_over = False
+
+    def _made_file(self, path: Path, change: RowChange | None) -> RowFile:
+        """Where rows go."""
+        return RowFile(path, change)
 
     def _begin(self, meta: Mapping[str, str], patience: Patience | None) -> None:
         """Write the first rows. A file that does not even take these is an error, however patient we are."""

@@ -241,14 +241,19 @@ class RunWriter(QueueWriter):
         self._buffers["jobs"].rows.extend(self._jobs.take_rows())
 
     def _gather_open(self) -> None:
-        self._buffers["nodes"].rows.extend(self._nodes.open_rows())
-        self._buffers["jobs"].rows.extend(self._jobs.open_rows())
-        for live in self._pods.by_uid.values():
-            if live.held_since is not None:
-                self._intervals.append(live.interval(None, None))
-            if live.hold is not None:
-                self._buffers["holds"].rows.append(live.kept_room(None, None))
-            self._buffers["pods"].rows.append(live.row())
+        for name, rows in self._open_rows().items():
+            self._buffers[name].rows.extend(rows)
+
+    def _open_rows(self) -> dict[str, list[tuple[Any, ...]]]:
+        """What is there now, as rows without an end, by table."""
+        pods = self._pods.by_uid.values()
+        return {
+            "nodes": list(self._nodes.open_rows()),
+            "jobs": self._jobs.open_rows(),
+            "occupancy": [live.interval(None, None) for live in pods if live.held_since is not None],
+            "holds": [live.kept_room(None, None) for live in pods if live.hold is not None],
+            "pods": [live.row() for live in pods],
+        }
 
     def _templates_in_use(self) -> set[int]:
         return set() if self._is_over else {live.template for live in self._pods.by_uid.values()}

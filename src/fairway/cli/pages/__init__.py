@@ -1,0 +1,1 @@
+"""The command of the pages: recorded runs, and schedulers at work."""
