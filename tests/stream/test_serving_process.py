@@ -144,6 +144,25 @@ def test_who_leads_is_known_there() -> None:
             assert over.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
+def test_who_led_for_a_moment_only_is_not_taken_for_who_leads() -> None:
+    leading = [False]
+
+    def leads() -> bool:
+        was, leading[0] = leading[0], False
+        return was
+
+    async def welcome(token: str) -> None:
+        leading[0] = True  # for the one look that goes with this answer
+
+    with (
+        served(Surroundings(now=HERE.now, refusal=welcome, is_leading=leads)) as (_, _, address),
+        grpc.insecure_channel(address) as channel,
+        pytest.raises(grpc.RpcError) as over,
+    ):
+        list(watch(channel))
+    assert over.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
 def is_read(address: StreamAddress | str) -> bool:
     try:
         return bool(first(address).resume)

@@ -112,7 +112,6 @@ class ServingProcess:
         await asyncio.get_running_loop().shutdown_default_executor()
 
     async def _serve(self) -> None:
-        is_leading: bool | None = None
         certificate: tuple[bytes, bytes] | None = None
         ticks = 0
         while True:
@@ -120,10 +119,9 @@ class ServingProcess:
             child, notes = self._child, self._taken()
             if child is None or child.is_over or child.num_unsent > self._most_unsent:
                 self._child = await self._replaced(child)
-                is_leading, certificate = None, None
+                certificate = None
                 continue
-            if is_leading != (is_leading := self._around.is_leading()):
-                notes.append(("leading", is_leading))
+            notes += child.leading()
             ticks += 1
             if self._tls is not None and ticks % TICKS_OF_CERTIFICATE == 0:
                 before, certificate = certificate, self._tls()
@@ -211,6 +209,7 @@ class _Child:
         self._around = around
         self._answers: set[asyncio.Task[None]] = set()
         self._hearing: asyncio.Task[None] | None = None
+        self._leads: bool | None = None  # as it was told last
 
     @classmethod
     async def spawned(cls, around: Surroundings) -> _Child:
@@ -245,6 +244,12 @@ class _Child:
     def num_unsent(self) -> int:
         """Bytes that wait."""
         return self._writer.transport.get_write_buffer_size()
+
+    def leading(self) -> list[Note]:
+        """Who leads, if that is not what was told last, by whomever: it is to be sent at once."""
+        leads, before = self._around.is_leading(), self._leads
+        self._leads = leads
+        return [] if leads == before else [("leading", leads)]
 
     def send(self, content: Beginning | Iterable[Note]) -> None:
         """Without waiting: who sends looks at `num_unsent`."""
@@ -293,7 +298,7 @@ class _Child:
         async def tell() -> None:
             try:
                 value = await answer  # with it comes who leads now: that is what readers are asked next
-                self.send([("leading", self._around.is_leading()), ("answer", number, True, value)])
+                self.send([*self.leading(), ("answer", number, True, value)])
             except Exception as error:
                 logger.exception("a reader of the stream gets no answer")
                 self.send([("answer", number, False, str(error))])
