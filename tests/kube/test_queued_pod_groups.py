@@ -19,7 +19,7 @@ def test_it_says_its_place_its_date_and_what_it_waits_for(grouping_plane: Contro
         api.create(node("a", "2"))
         api.create(queue())
         grouping_plane.start_kubelet()
-        grouping_plane.start_fairway({}, flags=[GATES])
+        grouping_plane.start_fairway({}, kubeconfig=grouping_plane.kubeconfig(), flags=[GATES])
         api.create(job("first", namespace, cpu="2"))
         wait_until(lambda: state_of(api, "first", namespace) == ("Running", ""), "the first one runs", PATIENCE)
         path = f"/apis/scheduling.k8s.io/v1alpha2/namespaces/{namespace}/podgroups"
