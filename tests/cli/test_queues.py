@@ -60,7 +60,9 @@ def test_every_form_can_be_printed(queues: str, command: tuple[str, ...], capsys
         pytest.param(("jobs", "--run", "RUN", "--live"), 2, "exclude each other", id="a run and a cluster"),
         pytest.param(("jobs", "--run", "RUN", "--watch"), 2, "--watch is for a live cluster", id="a run is watched"),
         pytest.param(("jobs", "-n", "a", "-A"), 2, "exclude each other", id="one namespace and all"),
-        pytest.param(("when", "--cpu", "4"), 2, "only the scheduler knows", id="nobody to ask"),
+        pytest.param(
+            ("when", "--cpu", "4", "--kubeconfig", "no-such-file"), 4, "no cluster to talk to", id="nobody to ask"
+        ),
         pytest.param(("usage", "--from", "1h"), 2, "--from is for a run", id="a moment of no run"),
         pytest.param(("jobs", "--run", "RUN", "--at", "90h"), 2, "the run ended before", id="after the end"),
         pytest.param(("jobs", "--run", "RUN", "--queue", "bacth"), 2, "→ --queue batch", id="no such queue"),

@@ -101,6 +101,7 @@ def test_whoever_asks_about_queues_is_answered_from_the_cluster(
     code, out, err = me.ask("why", f"{namespace}/waits", "--live")
     assert (code, out.startswith(f"{namespace}/waits is queued for ")) == (3, True)
     assert "--scheduler URL" in err
+    asks_when(me, namespace, tmp_path)  # of the scheduler that the queue names
     asks_scheduler(Asker(capsys, control_plane.kubeconfig("admin"), "--scheduler", fairway.url,
                          "--insecure-skip-tls-verify"), namespace, tmp_path)  # fmt: skip
 
@@ -111,6 +112,14 @@ def asks_scheduler(me: Asker, namespace: str, tmp_path: Path) -> None:
     names = {each["name"]: each for each in me.document("shares")["shares"]}
     assert names["physics"]["shares"] == 3
     assert names[f"physics/{namespace}"]["used"] > 0
+    asks_when(me, namespace, tmp_path)
+    code, out, _ = me.ask("why", f"{namespace}/waits")
+    assert code == 3
+    assert f"a: {namespace}/runs (1 × 2 cpu) is there until" in out
+
+
+def asks_when(me: Asker, namespace: str, tmp_path: Path) -> None:
+    """Of jobs that nobody has submitted."""
     (asked,) = me.document("when", "--cpu", "1", "--limit", "5m", "--queue", "batch")["jobs"]
     assert not asked["startsNow"]
     assert asked["dates"]["ahead"]["jobs"] == 1
@@ -122,9 +131,6 @@ def asks_scheduler(me: Asker, namespace: str, tmp_path: Path) -> None:
     file.write_text(json.dumps(job("new", namespace, cpu="2", time_limit="5m")))
     code, out, err = me.ask("when", "-f", str(file))
     assert (code, out.startswith(f"{namespace}/new (1 × 2 cpu, limit 5m, queue batch) would start likely")) == (0, True)
-    code, out, _ = me.ask("why", f"{namespace}/waits")
-    assert code == 3
-    assert f"a: {namespace}/runs (1 × 2 cpu) is there until" in out
 
 
 def test_a_user_sees_what_roles_allow(

@@ -26,7 +26,7 @@ from fairway.config.feature_gates import gangs_of
 from fairway.config.gangs import needs_leave
 from fairway.config.plugin_folders import FOLDERS
 from fairway.exit_codes import USAGE
-from fairway.live.api.certificates import serving_context
+from fairway.live.api.certificates import serving
 from fairway.live.api.clock import Clock, SystemClock
 from fairway.live.api.connection import Connection
 from fairway.live.api.late_connection import LateConnection
@@ -43,6 +43,7 @@ from fairway.live.service import LiveScheduler, ServiceSettings
 from fairway.live.serving.authorization import Access, DelegatedAccess, LoopbackAccess
 from fairway.live.serving.health import checks_of
 from fairway.live.serving.http_server import HttpServer, keep_certificate_fresh
+from fairway.live.serving.own_address import own_url
 from fairway.live.serving.serving_thread import ServingThread, at_home
 from fairway.live.shadow import ShadowWorld
 from fairway.live.watches.raw_objects import RawStore
@@ -189,8 +190,11 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None, 
         recording = _record(stack, live, configuration, clock, options)
         if options.secure_port:
             server = _http_server(live, configuration, clock, options, stop)
-            context = serving_context(options.tls_cert_file, options.tls_private_key_file)
-            await server.start(options.bind_address, options.secure_port, context)
+            context, digest = serving(options.tls_cert_file, options.tls_private_key_file)
+            port = await server.start(options.bind_address, options.secure_port, context)
+            if live.batch is not None:
+                url = own_url(options.bind_address, port, connection.url)
+                live.batch.place = lambda: {"scheduler": url, "fingerprint": digest()} if url else {}
             stack.push_async_callback(server.stop)
             if options.tls_cert_file:
                 fresh = keep_certificate_fresh(context, options.tls_cert_file, options.tls_private_key_file, clock)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fairway.explain.queues.asked_jobs import AskedJob
     from fairway.explain.queues.past_plan import PastPlan
     from fairway.explain.queues.start_answer import StartAnswer
+    from fairway.live.scheduler_client import SchedulerAddress
     from fairway.model import Pod
 
 __all__ = ["when"]
@@ -29,15 +30,16 @@ __all__ = ["when"]
 HELP = """\b
 Examples:
   fairway when ml/train                                      a job of this cluster that waits, as it was told
-  fairway when -f train.yaml --scheduler https://localhost:10259      the jobs of a file, if submitted now
+  fairway when -f train.yaml                                 the jobs of a file, if submitted now
   fairway when --cpu 4 --gpu 2 --members 8 --limit 12h --queue batch --scheduler https://localhost:10259
   fairway when --cpu 4 --gpu 2 --members 8 --limit 12h --queue batch --run queues.duckdb --at 12h
   fairway when -f train.yaml --run queues.duckdb --at 12h    of a run, as if submitted then
 
 Say when a job would start if it were submitted: to the cluster now, or at a moment of a run, its end unless --at says
-otherwise. A job that waits already is told its dates. Of any other the cluster's scheduler is asked (--scheduler URL),
-which plays its plan: who waits in which order, who runs until when, windows. Of a run the plan is played from the state
-of the run. What would let it start earlier is said too, and was tried: a shorter limit, fewer members.
+otherwise. A job that waits already is told its dates. Of any other the cluster's scheduler is asked, the one that its
+queue names or --scheduler URL, which plays its plan: who waits in which order, who runs until when, windows. Of a run
+the plan is played from the state of the run. What would let it start earlier is said too, and was tried: a shorter
+limit, fewer members.
 
 \b
 Exit codes: 0 it starts some day; 3 it does not, as far as the plan looks ahead; 1 a file is wrong, or the cluster has
@@ -120,7 +122,7 @@ def _of_job(source: QueueSource, job: str, output: str) -> int:
         found = find_queue_job(moment.jobs, job, moment.at)
         if run is None:
             if found.waits and found.dates is None and source.scheduler is not None:
-                return _post(source, json.dumps({"job": found.job}).encode(), {}, output)
+                return _post(source, source.scheduler, json.dumps({"job": found.job}).encode(), {}, output)
             return _show([told_answer(moment, found)], opened.about, moment.at, output)
         from fairway.explain.queues.past_plan import past_plan
 
@@ -128,16 +130,19 @@ def _of_job(source: QueueSource, job: str, output: str) -> int:
 
 
 def _ask(source: QueueSource, files: Sequence[str], size: dict[str, Any], output: str) -> int:
-    """Of a job that nobody has submitted: its scheduler knows."""
-    if source.scheduler is None:
-        words = "only the scheduler knows when a job would start that nobody has submitted: --scheduler URL"
-        raise click.UsageError(words, click.get_current_context())
-    if not files:
-        said = {name: value for name, value in size.items() if value is not None}
-        return _post(source, json.dumps(said).encode(), {}, output)
-    limit = _seconds(size["limit"])
-    query = {"queue": size["queue"], "limit": None if limit is None else str(limit)}
-    return _post(source, _texts(files), {name: value for name, value in query.items() if value is not None}, output)
+    """Of a job that nobody has submitted: its scheduler knows, the one that is named or the one that is found."""
+    from fairway.cli.queues.found_scheduler import find_scheduler, found_errors
+
+    body, query = _texts(files) if files else b"", dict[str, str]()
+    if files:
+        limit = _seconds(size["limit"])
+        said = {"queue": size["queue"], "limit": None if limit is None else str(limit)}
+        query = {name: value for name, value in said.items() if value is not None}
+    else:
+        body = json.dumps({name: value for name, value in size.items() if value is not None}).encode()
+    address = source.scheduler or find_scheduler(source.cluster, size["queue"])
+    with found_errors(address, is_found=source.scheduler is None):
+        return _post(source, address, body, query, output)
 
 
 def _texts(files: Sequence[str]) -> bytes:
@@ -156,17 +161,17 @@ def _texts(files: Sequence[str]) -> bytes:
     return b"\n---\n".join(texts)
 
 
-def _post(source: QueueSource, body: bytes, query: dict[str, str], output: str) -> int:
+def _post(source: QueueSource, scheduler: SchedulerAddress, body: bytes, query: dict[str, str], output: str) -> int:
     from urllib.parse import urlencode
 
     from fairway.explain.queues.queue_moment import WallTimes
     from fairway.explain.queues.start_answer import read_answer
 
-    assert source.scheduler is not None
-    document = ask_queues(source, "/fairway/v1/when" + (f"?{urlencode(query)}" if query else ""), body)
+    asked = source._replace(scheduler=scheduler)
+    document = ask_queues(asked, "/fairway/v1/when" + (f"?{urlencode(query)}" if query else ""), body)
     times = WallTimes(float(document.get("atSeconds") or 0.0))
     answers = [read_answer(each, times) for each in document.get("jobs", ())]
-    return _show(answers, {"scheduler": source.scheduler.url}, float(document.get("atSeconds") or 0.0), output)
+    return _show(answers, {"scheduler": scheduler.url}, float(document.get("atSeconds") or 0.0), output)
 
 
 def _show(answers: Sequence[StartAnswer], about: dict[str, Any], at: float, output: str) -> int:

@@ -14,8 +14,9 @@ import os
 import socket
 import ssl
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,13 @@ __all__ = [
     "client_context",
     "fingerprint",
     "self_signed",
+    "serving",
     "serving_context",
 ]
 
 logger = logging.getLogger(__name__)
 VALID_DAYS = 365
+BEGIN, END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 MEMORY_FOLDERS = ("/dev/shm",) if not hasattr(os, "getuid") else ("/dev/shm", f"/run/user/{os.getuid()}")
 """Where file systems in memory are by custom."""
 
@@ -60,6 +63,13 @@ class BadCertificate(LiveProblem):
 
 def serving_context(cert_file: str = "", key_file: str = "", names: tuple[str, ...] = ()) -> ssl.SSLContext:
     """For a server: with the given certificate, or a self-signed one for these names and this machine's."""
+    return serving(cert_file, key_file, names)[0]
+
+
+def serving(
+    cert_file: str = "", key_file: str = "", names: tuple[str, ...] = ()
+) -> tuple[ssl.SSLContext, Callable[[], str]]:
+    """The same, and what says the fingerprint of the certificate as it is now, which may be renewed; "": none."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if cert_file or key_file:
@@ -67,12 +77,21 @@ def serving_context(cert_file: str = "", key_file: str = "", names: tuple[str, .
             context.load_cert_chain(cert_file, key_file)
         except (OSError, ssl.SSLError) as error:
             raise BadCertificate(cert_file, key_file, str(error)) from None
-        return context
+        return context, partial(_fingerprint_of, cert_file)
     certificate, key = self_signed(names)
-    logger.info("serving with a self-signed certificate", extra={"sha256": fingerprint(certificate)})
+    digest = fingerprint(certificate)
+    logger.info("serving with a self-signed certificate", extra={"sha256": digest})
     with ExitStack() as stack:
         context.load_cert_chain(stack.enter_context(as_file(certificate)), stack.enter_context(as_file(key)))
-    return context
+    return context, lambda: digest
+
+
+def _fingerprint_of(cert_file: str) -> str:
+    try:
+        text = Path(cert_file).read_text(encoding="ascii")
+        return fingerprint(f"{text[text.index(BEGIN) : text.index(END)]}{END}\n".encode())
+    except (OSError, ValueError):
+        return ""  # somebody writes it just now
 
 
 def client_context(authorities: bytes = b"") -> ssl.SSLContext:

@@ -83,6 +83,9 @@ class BatchService:
             connection, [kind for kind in GROUPED if kind.api_version not in known], deliver, clock
         )
         self._are_followed = asyncio.Event()  # are groups and controllers watched?
+        self.place: Callable[[], dict[str, str]] = (
+            dict  # where this scheduler answers questions, for its queues' status
+        )
         self.manifests = PodManifests()  # of pods that may have to be made anew
         self.live: LiveDesk | None = None
         self.had_desk = False  # was there ever one?
@@ -183,6 +186,7 @@ class BatchService:
         outbox = Outbox(self._api, self._clock, self._parts.may_write, sends=self._parts.events is not None)
         hands = DeskHands(self._api, self._clock, outbox, self._parts, min(self._profiles), self.manifests)
         live = hands.live = LiveDesk(catalogue.settings, outbox, self._parts.now, hands, self.manifests)
+        live.place = self.place
         parts: list[Outbox | JobActions | LedgerEntries] = [outbox, hands.actions]
         if self._parts.ledger is not None:
             entries = LedgerEntries(self._parts.ledger(), self._clock, self._parts.may_write)

@@ -89,6 +89,7 @@ class LiveDesk:
         self.books = RecordStore(outbox, manifests)
         self.keeps_dates = self.keeps_promises = self.awaits_settling = True
         self.last_pass: PassReport | None = None
+        self.place: Callable[[], dict[str, str]] = dict  # where the scheduler answers questions
         self.on_written: Callable[[BatchJob, JobRecord | None], None] = lambda job, former: None
         self._told: dict[str, str] = {}  # by uid of the job: the reason that was told last
         self._shown: dict[str, dict[str, Any]] = {}  # by queue, as written
@@ -315,8 +316,10 @@ class LiveDesk:
             dates = job.ledger.dates
             if job.state in WAITING and dates is not None and dates.last.likely < starts.get(job.queue, math.inf):
                 starts[job.queue] = dates.last.likely
+        place = self.place()
         for name, queue in self.desk.settings.queues.items():
             status: dict[str, Any] = {"state": queue.state, "waiting": waiting[name], "running": running[name]}
+            status |= place
             if queue.state_until:
                 status["stateUntil"] = queue.state_until
             if name in starts:

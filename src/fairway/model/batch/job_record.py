@@ -134,6 +134,8 @@ class QueueStatus(Value, frozen=True, kw_only=True):
     state: str = ""  # as it is now: Open again when the time has come that was said
     state_until: str = ""
     head_starts: str = ""  # when the first of those that wait likely starts
+    scheduler: str = ""  # where the scheduler that leads answers questions: an https URL
+    fingerprint: str = ""  # SHA-256 of its certificate, so that nobody else is asked
     conditions: tuple[ObjectCondition, ...] = ()
 
 
