@@ -158,7 +158,7 @@ class FakeApiServer:
         """The bodies of such requests, in order."""
         return [body for verb, path, body in self.requests if verb == method and re.search(pattern, path)]
 
-    async def until(self, holds: Callable[[], Any], seconds: float = 10.0) -> None:
+    async def until(self, holds: Callable[[], Any], seconds: float = 60.0) -> None:
         """Come back when something holds; looked at upon every request and change, and every now and then."""
         async with asyncio.timeout(seconds):
             while not holds():

@@ -60,7 +60,7 @@ def test_leads_stops_and_gives_up_the_lease() -> None:
     async def story() -> None:
         one = Candidate()
         running = one.run()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await one.leads.wait()
             assert one.election.is_leading()
             assert id(asyncio.get_running_loop()) not in one.loops
@@ -80,7 +80,7 @@ def test_lease_is_renewed_while_the_callers_loop_is_blocked() -> None:
     async def story() -> None:
         one = Candidate()
         running = one.run()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await one.leads.wait()
             # As a slow extender does: nothing else runs in this loop for longer than the renew deadline.
             assert one.renewed_often.wait(10)
@@ -96,7 +96,7 @@ def test_lost_lease_is_told_and_the_thread_ends() -> None:
     async def story() -> None:
         one = Candidate()
         running = one.run()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await one.leads.wait()
             one.server.silent = True
             assert await running is False
@@ -111,7 +111,7 @@ def test_cancelled_caller_ends_the_thread() -> None:
     async def story() -> None:
         one = Candidate()
         running = one.run()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await one.leads.wait()
             running.cancel()
             with pytest.raises(asyncio.CancelledError):

@@ -63,7 +63,7 @@ def test_process_follows_the_cluster_and_writes_nothing() -> None:
         api.put("pods", pod("waiting", "4"))
         port, stop = free_port(), asyncio.Event()
         running = asyncio.ensure_future(run_extender(RunOptions(master=api.url), f"127.0.0.1:{port}", stop))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert await ask(port, "3") == ["a"]
             api.put("pods", pod("running", "2", nodeName="a"))
             while await ask(port, "3"):
@@ -85,7 +85,7 @@ def test_taken_port_is_a_clear_error() -> None:
             listener.bind(("127.0.0.1", 0))
             listener.listen()
             address = f"127.0.0.1:{listener.getsockname()[1]}"
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 with pytest.raises(AddressProblem, match="in use"):
                     await run_extender(RunOptions(master=api.url), address)
         await api.stop()

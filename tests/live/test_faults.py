@@ -258,7 +258,7 @@ def test_a_watch_that_breaks_while_pods_come_loses_none() -> None:
                 if number % 40 == 10:
                     api.compact()
             await asyncio.sleep(0)
-        await api.until(lambda: len(bindings(api)) == 100, 20)
+        await api.until(lambda: len(bindings(api)) == 100)
         await settled(api, live)
 
     api = play(story, ("nodes", node("n1")))

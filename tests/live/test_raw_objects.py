@@ -68,7 +68,7 @@ def test_waiting_pods_and_nodes_are_kept_whole(streams_lists: bool) -> None:
             assert store.raw_node("n") is None
 
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await watch.run_with(look())
         finally:
             await connection.close()
@@ -88,7 +88,7 @@ def test_nodes_are_kept_only_for_who_does_not_know_them(knows: bool) -> None:
         store = RawStore([Extender(url_prefix="http://x", node_cache_capable=knows)])
         store.listen_to(watch)
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await watch.run_with(watch.sync(asyncio.Event()))
         finally:
             await connection.close()

@@ -54,7 +54,7 @@ def test_a_thousand_pods_are_bound_once_each_and_no_node_is_overfull() -> None:
     async def story(api: FakeApiServer, live: LiveScheduler) -> None:
         for number in range(1000):
             api.put("pods", pod(f"p{number}", cpu="100m"))
-        await api.until(lambda: len(bindings(api)) == 1000, 30)
+        await api.until(lambda: len(bindings(api)) == 1000)
 
     api = play(story, *[("nodes", node(f"n{number}")) for number in range(30)])
     assert len(api.sent("POST", "/binding")) == 1000

@@ -34,7 +34,7 @@ class Heard:
         self.news.set()
 
     async def until(self, number: int) -> list[str]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while len(self.words) < number:
                 self.news.clear()
                 await self.news.wait()
