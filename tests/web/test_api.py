@@ -63,6 +63,7 @@ EXAMPLES: dict[str, list[str]] = {
     "/runs/{run}/plugins": ["/runs/gpu/plugins"],
     "/runs/{run}/search": ["/runs/busy/search?text=n-"],
     "/compare": ["/compare?run=busy&run=slow", "/compare?run=busy&run=gpu&run=queues"],
+    "/stream": [],  # of a scheduler at work: test_event_stream
 }
 CASES = [pytest.param(path, url, id=url) for path, urls in EXAMPLES.items() for url in urls]
 
@@ -107,6 +108,8 @@ def test_the_description_is_held_against_something_that_can_differ(described: An
 FAILURES = [
     ("/runs/none/pods", 404, "no_such_run", "there are: busy, slow, queues, gpu, hostile"),
     ("/none", 404, "no_such_route", "openapi.json"),
+    ("/stream", 404, "not_live", "fairway ui --scheduler URL"),
+    ("/stream?after=", 400, "bad_parameter", ""),
     ("/runs/busy/../busy/pods", 404, "no_such_route", ""),
     ("/runs/busy/pods/..%2F..%2F..%2Fetc/passwd", 404, "no_such_pod", ""),
     ("/runs/busy%ff/pods", 404, "no_such_route", ""),

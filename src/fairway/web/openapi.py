@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from fairway import __version__
+from fairway.web.live.event_stream import EventStream
 from fairway.web.page_error import FailureAnswer
 from fairway.web.routes import ROUTES, Route, ServedTile
 from fairway.web.shapes import Document
@@ -29,7 +30,7 @@ STATUSES: Final = {
 
 def openapi_document() -> dict[str, Any]:
     """All of it."""
-    kinds = [route.answer for route in ROUTES if route.answer not in (ServedTile, Document)]
+    kinds = [route.answer for route in ROUTES if route.answer not in (ServedTile, Document, EventStream)]
     schemas, components = msgspec.json.schema_components([*kinds, FailureAnswer], ref_template=REFERENCE)
     by_kind = {str(kind): schema for kind, schema in zip([*kinds, FailureAnswer], schemas, strict=True)}
     failure = _json(by_kind[str(FailureAnswer)])
@@ -50,6 +51,8 @@ def openapi_document() -> dict[str, Any]:
 def _operation(route: Route, by_kind: dict[str, Any], failure: dict[str, Any]) -> dict[str, Any]:
     if route.answer is ServedTile:
         content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    elif route.answer is EventStream:
+        content = {"text/event-stream": {"schema": {"type": "string"}}}
     else:
         content = _json({"type": "object"} if route.answer is Document else by_kind[str(route.answer)])
     if route.is_table:

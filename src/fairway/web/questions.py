@@ -16,8 +16,8 @@ __all__ = [
     "ByRun", "CellQuestion", "CompareQuestion", "CurveQuestion", "DecisionQuestion", "DecisionsQuestion",
     "DeviceCellQuestion", "DeviceQuestion", "DeviceRowsQuestion", "DeviceTileQuestion", "DevicesQuestion",
     "HeatQuestion", "JobQuestion", "JobsQuestion", "LanesQuestion", "MomentQuestion", "NoQuestion", "NodesQuestion",
-    "PodQuestion", "PodsQuestion", "QueueQuestion", "RowsQuestion", "SearchQuestion", "StretchQuestion",
-    "TileQuestion", "WhyQuestion",
+    "PodQuestion", "PodsQuestion", "QueueQuestion", "RowsQuestion", "SearchQuestion", "StreamQuestion",
+    "StretchQuestion", "TileQuestion", "WhyQuestion",
 ]  # fmt: skip
 
 Limit = Annotated[int, Meta(ge=1, le=1000)]
@@ -204,6 +204,13 @@ class CompareQuestion(NoQuestion, kw_only=True):
     """Runs side by side; the first is what the others are compared with."""
 
     run: Annotated[list[Name], Meta(min_length=2, max_length=4)]
+
+
+class StreamQuestion(NoQuestion, kw_only=True):
+    """What happens, as it does: from the word on that the last message had, and of these pods everything."""
+
+    after: Name | None = None
+    pod: Annotated[list[Name], Meta(max_length=20)] = []  # namespace/name
 
 
 class DeviceQuestion(ByRun, kw_only=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, unquote
@@ -21,6 +21,7 @@ from fairway.web.comparison import compared, metrics
 from fairway.web.device_subject import DEVICE
 from fairway.web.heat_map import HeatMap, HeatTile, HeatView
 from fairway.web.job_queues import jobs_page, one_job, shares
+from fairway.web.live.event_stream import EventStream
 from fairway.web.page_error import PageError
 from fairway.web.paging import PageOf
 from fairway.web.picture_shapes import CellAnswer, LanesAnswer, RowsAnswer
@@ -46,6 +47,7 @@ from fairway.web.questions import (
     QueueQuestion,
     RowsQuestion,
     SearchQuestion,
+    StreamQuestion,
     StretchQuestion,
     TileQuestion,
     WhyQuestion,
@@ -93,8 +95,8 @@ class Route:
     path: str
     question: type[NoQuestion]
     answer: Any  # type of what is answered
-    ask: Answerer | None  # None: a worker process answers
-    line: Literal["questions", "tiles", "why"] = "questions"  # in which it waits for its turn
+    ask: Answerer | None  # None: a worker process answers, or it is a stream
+    line: Literal["questions", "tiles", "why", "stream"] = "questions"  # in which it waits for its turn
     is_table: bool = False
 
     @property
@@ -160,6 +162,7 @@ ROUTES: Final = (
     Route("/runs/{run}/plugins", StretchQuestion, PluginTree, _of_run(plugin_profile.plugin_tree)),
     Route("/runs/{run}/search", SearchQuestion, FoundNames, _of_run(search.search)),
     Route("/compare", CompareQuestion, ComparedRuns, compared),
+    Route("/stream", StreamQuestion, EventStream, None, "stream"),
 )  # fmt: skip
 
 
@@ -181,7 +184,6 @@ def asked(path: str) -> tuple[Route, dict[str, str]]:
 def question_of(route: Route, given: Mapping[str, str], query: str) -> Any:
     """The question, or what is wrong with it."""
     fields = {field.encode_name: field for field in msgspec.structs.fields(route.question)}
-    lists = {name for name, field in fields.items() if name in LISTS and field.required}
     values: dict[str, Any] = dict(given)
     for name, value in _pairs(query):
         if name not in fields or name in given:
@@ -189,7 +191,7 @@ def question_of(route: Route, given: Mapping[str, str], query: str) -> Any:
             known = ", ".join(sorted(fields.keys() - given.keys())) or "none"
             hint = f"did you mean {near[0]}?" if near else f"there are: {known}"
             raise PageError(400, "unknown_parameter", f"there is no parameter {name}", hint)
-        if name in lists and route.question in MANY:
+        if name == MANY.get(route.question):
             values.setdefault(name, []).append(value)
         elif name in values:
             raise PageError(400, "bad_parameter", f"{name}: it is given twice", "give it once")
@@ -207,8 +209,8 @@ def question_of(route: Route, given: Mapping[str, str], query: str) -> Any:
     return question
 
 
-LISTS: Final = ("run", "node")
-MANY: Final[Sequence[type[NoQuestion]]] = (CompareQuestion, LanesQuestion)
+MANY: Final[Mapping[type[NoQuestion], str]] = {CompareQuestion: "run", LanesQuestion: "node", StreamQuestion: "pod"}
+"""What may be given several times."""
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:

@@ -25,6 +25,7 @@ from fairway.live.serving.front_door import DoorLimits, FrontDoor, TooBusy, requ
 from fairway.model import UserError
 from fairway.record import RecordError
 from fairway.web.access import LocalAccess
+from fairway.web.live.event_stream import EventStream, EventStreams
 from fairway.web.openapi import ARROW, BASE, openapi_document
 from fairway.web.page_error import Failure, FailureAnswer, PageError
 from fairway.web.routes import Route, ServedTile, asked, question_of
@@ -77,6 +78,9 @@ class PageServer:
         self._questions = ThreadPoolExecutor(2, "questions")
         self._tiles = ThreadPoolExecutor(1, "tiles")
         self._why = WhyDesk()
+        self._streams = EventStreams(
+            sources, self._clock, self._limits.reader_seconds, lambda work: self._in(self._questions, work)
+        )
         self._access: LocalAccess | None = None
         self._doors: dict[str, FrontDoor] = {}
         self._runner: web.AppRunner | None = None
@@ -147,6 +151,10 @@ class PageServer:
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         """Answer, and see that it is read."""
         response = await self._bounded(request)
+        if isinstance(response, EventStream):
+            with self._doors[_own_host(request)].request(request.transport, is_counted=False):
+                await response.tell(request)
+            return response
         try:
             async with asyncio.timeout(self._limits.reader_seconds):
                 await response.prepare(request)
@@ -156,7 +164,7 @@ class PageServer:
                 request.transport.abort()
         return response
 
-    async def _bounded(self, request: web.Request) -> web.Response:
+    async def _bounded(self, request: web.Request) -> web.Response | EventStream:
         door = self._doors.get(_own_host(request))
         if door is None or self._access is None:
             return _failed(PageError(503, "ending", "the server is ending"))
@@ -180,7 +188,7 @@ class PageServer:
         finally:
             self._num_requests -= 1
 
-    async def _answer(self, request: web.Request, access: LocalAccess) -> web.Response:
+    async def _answer(self, request: web.Request, access: LocalAccess) -> web.Response | EventStream:
         access.check_host(request.headers.get("Host"))
         if request.method != "GET":
             raise PageError(405, "not_allowed", f"{request.method} is not supported: nothing can be changed here")
@@ -199,6 +207,8 @@ class PageServer:
         route, given = asked(path.removeprefix(BASE))
         question = question_of(route, given, query)
         wants_arrow = _wants_arrow(request, route)
+        if route.line == "stream":
+            return self._streams.opened(question, "")
         if route.ask is None:
             return _json(self._bounded_body(await self._asked_why(question)))
         ask = route.ask

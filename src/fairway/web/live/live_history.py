@@ -11,7 +11,7 @@ import secrets
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from fairway.live.api.clock import Clock
 from fairway.record import Run
@@ -19,7 +19,7 @@ from fairway.record.vocabulary import PodEnd
 from fairway.record.writing.recent_run import MOST_BYTES, RecentRun
 from fairway.stream.ring import Ring
 from fairway.stream.saving import StreamSaver
-from fairway.stream.told import Attempt, Bound, Event, PodSeen, QueueMove, Snapshot
+from fairway.stream.told import Attempt, Bound, Event, PodSeen, QueueMove, Snapshot, Told
 from fairway.stream.watching import Gap
 from fairway.words import time_text
 
@@ -32,9 +32,8 @@ ENDS: Final = frozenset(map(str, PodEnd))
 
 
 class LostEvents(NamedTuple):
-    """Events that the stream did not bring."""
+    """Events that the stream did not bring; in the ring, in their place."""
 
-    before: int  # the number, in the ring, of the first event after them
     lost: int
     begin: float  # seconds of the run's clock between which they happened
     end: float
@@ -44,10 +43,18 @@ class LostEvents(NamedTuple):
 class LiveHistory:
     """What is known of one scheduler; `take` is called by one thread, everything else by any."""
 
-    def __init__(self, name: str, seconds: float, clock: Clock, *, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        name: str,
+        seconds: float,
+        clock: Clock,
+        *,
+        most_bytes: int = MOST_BYTES,
+        ring: Ring[Event] | None = None,
+    ) -> None:
         self.name = name
         self.stream_id = secrets.token_hex(8)
-        self.ring = Ring[Event]()
+        self.ring = Ring[Event]() if ring is None else ring
         self.gaps: deque[LostEvents] = deque(maxlen=NUM_GAPS)
         self.num_placed = self.num_failed = 0  # attempts so far
         self.trouble = ""  # why nothing comes at present
@@ -81,16 +88,25 @@ class LiveHistory:
                 self._saver.take(event)
                 if not self._is_begun:
                     self._is_begun, self._run.kept_from = True, self._saver.time
+                if gap is not None and gap.lost:
+                    self._miss(LostEvents(gap.lost, before, self._saver.time, gap.why))
+                    gap = None
                 if isinstance(event.what, Snapshot):
                     self._stand(event.what)
                 else:
                     self._note(event.what)
                     self.ring.append(Event(self._saver.time, event.what), _bytes_of(event))
-                if gap is not None and gap.lost:
-                    lost = LostEvents(self.ring.next, gap.lost, before, self._saver.time, gap.why)
-                    self.gaps.append(lost)
-                    gap = None
+            if gap is not None and gap.lost:  # nothing came after it yet
+                self._miss(LostEvents(gap.lost, before, before, gap.why))
             self._heard = self._clock.monotonic()
+
+    def _miss(self, lost: LostEvents) -> None:
+        self.gaps.append(lost)
+        self.ring.append(Event(lost.end, cast("Told", lost)), EVENT_BYTES)
+
+    def snapshot(self) -> tuple[int, list[Event]]:
+        """How things stand pages ask otherwise: this is the number of the event that comes next."""
+        return self.ring.next, []
 
     def _note(self, what: object) -> None:
         if isinstance(what, QueueMove):

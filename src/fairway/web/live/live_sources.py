@@ -11,6 +11,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, Final, Literal
 
 import msgspec
@@ -20,6 +21,7 @@ from fairway.explain.run_story import Story, story_document
 from fairway.live.api.clock import Clock
 from fairway.record import Run
 from fairway.web.byte_cache import ByteCache
+from fairway.web.heat_subject import PODS
 from fairway.web.live.live_history import LiveHistory
 from fairway.web.page_error import PageError
 from fairway.web.pods import find_pod
@@ -60,6 +62,17 @@ class LiveSource(RunSource):
     def version(self) -> str:
         """Of this moment."""
         return self._version
+
+    @cached_property
+    def utilisation(self) -> dict[str, float]:
+        """What share of each resource that is there now is held."""
+        columns = {name: column for name, column in self.run.resources.items() if name != PODS}
+        sums = ", ".join(f'coalesce(sum("{column}"), 0)::DOUBLE AS "{column}"' for column in columns.values())
+        if not columns:
+            return {}
+        (held,) = self.rows(f"SELECT {sums} FROM occupancy WHERE to_seconds IS NULL")
+        (there,) = self.rows(f"SELECT {sums} FROM nodes WHERE to_seconds IS NULL AND is_ready")
+        return {name: held[column] / there[column] for name, column in columns.items() if there[column]}
 
     def made_known(self) -> KnownRun:
         """With what is kept of it."""
@@ -111,6 +124,19 @@ class LiveSources(RunSources):
                 self._turn.wait()
             if not self._is_closed:
                 self._renew()
+
+    def standing(self) -> dict[str, Any]:
+        """How it stands, in a few numbers; asked while `reading`."""
+        history = self.history
+        return {
+            "now": history.now,
+            "queue": history.places(),
+            "utilisation": self._source.utilisation,
+            "placed": history.num_placed,
+            "failed": history.num_failed,
+            "silent_seconds": history.silent_seconds,
+            "trouble": history.trouble,
+        }
 
     def close(self) -> None:
         """Let go of everything."""
