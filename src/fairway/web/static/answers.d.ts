@@ -113,7 +113,7 @@ export interface JobColumns {
 export interface KnownRun {
   id: string;
   name: string;
-  state: "complete" | "interrupted" | "partial";
+  state: "complete" | "interrupted" | "live" | "partial";
   version: string;
   begin: number;
   end: number;
@@ -125,6 +125,7 @@ export interface KnownRun {
   policies: (string)[];
   seed: number;
   origin: string;
+  began: number | null;
   has_queues: boolean;
   notes: (string)[];
 }

@@ -53,6 +53,10 @@ function moment(name, otherwise) {
   return Number.isFinite(said) ? said : otherwise;
 }
 
+function seen() {
+  return within(run(), moment("from", run().begin), moment("to", run().end));
+}
+
 /** @returns {View} */
 function view() {
   const { signal } = leaving;
@@ -61,8 +65,8 @@ function view() {
     get run() { return run(); },
     get args() { return here().args; },
     get query() { return here().query; },
-    get from() { return within(run(), moment("from", run().begin), moment("to", run().end)).from; },
-    get to() { return within(run(), moment("from", run().begin), moment("to", run().end)).to; },
+    get from() { return seen().from; },
+    get to() { return seen().to; },
     get at() { return Math.min(Math.max(moment("at", run().end), run().begin), run().end); },
   };
 }
@@ -84,7 +88,8 @@ async function show() {
   shown = key;
   update = undefined;
   clearPageKeys();
-  drawFrame();
+  if (run().id !== shownRun) drawFrame();
+  drawNav();
   const known = PAGES.find(([name]) => name === page);
   const [most, single] = SINGLE[page] ?? [0, null];
   const load = args.length === 0 ? known?.[3] : args.length === most ? single : null;
@@ -111,10 +116,6 @@ async function show() {
 
 function drawFrame() {
   const now = run();
-  if (now.id === shownRun) {
-    drawNav();
-    return;
-  }
   leavingRun.abort();
   leavingRun = new AbortController();
   shownRun = now.id;
@@ -129,7 +130,6 @@ function drawFrame() {
   fill(notes, ...[words[now.state], ...now.notes].filter((note) => note).map((note) => h("p", {}, note)));
   bar = timeBar(view, leavingRun.signal);
   fill(foot, bar.element);
-  drawNav();
 }
 
 function drawNav() {
@@ -153,9 +153,8 @@ async function start() {
   try {
     runs = (await ask(["runs"])).runs;
     if (!document.querySelector("header")) {
-      const theme = h("button", { type: "button", class: "quiet", title: "light, dark, as the system (t)", "aria-label": "colours", click: turn }, "◐");
-      document.body.append(h("header", {}, h("a", { class: "brand", href: "/fairway/ui/" }, "Fairway"), chooser, state, nav, search.element, theme,
-        h("button", { type: "button", class: "quiet", title: "all keys (?)", "aria-label": "keys", click: showHelp }, "?")), notes, main, foot);
+      document.body.append(h("header", {}, h("a", { class: "brand", href: "/fairway/ui/" }, "Fairway"), chooser, state, nav, search.element,
+        quiet("◐", "colours", "light, dark, as the system (t)", turn), quiet("?", "keys", "all keys (?)", showHelp)), notes, main, foot);
     }
     onMove(() => { frame ||= requestAnimationFrame(() => { void show(); }); });
     await show();
@@ -163,6 +162,11 @@ async function start() {
     if (error instanceof Refused && error.status === 401) askForToken(error);
     else fill(main, errorBox(error, () => { void start(); }));
   }
+}
+
+/** @param {string} sign @param {string} name @param {string} title @param {() => void} click */
+function quiet(sign, name, title, click) {
+  return h("button", { type: "button", class: "quiet", "aria-label": name, title, click }, sign);
 }
 
 function turn() {
@@ -174,7 +178,8 @@ function bindKeys() {
   bind("?", "all keys", showHelp);
   bind("esc", "back, close", () => {
     const { page, args } = here();
-    if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body && document.activeElement !== main) document.activeElement.blur();
+    const focused = document.activeElement;
+    if (focused instanceof HTMLElement && focused !== document.body && focused !== main) focused.blur();
     else if (args.length) go(link(page));
   });
   bind("a", "earlier", () => move(run(), view(), -0.25));

@@ -30,6 +30,48 @@ export function amountMarks(largest, most = 4) {
 }
 
 /**
+ * A straight line.
+ * @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} toX @param {number} toY
+ * @param {string} tint @param {number[]} [dash]
+ */
+export function rule(context, x, y, toX, toY, tint, dash = []) {
+  context.strokeStyle = tint;
+  context.setLineDash(dash);
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(toX, toY);
+  context.stroke();
+  context.setLineDash([]);
+}
+
+/**
+ * Begin the line of a curve; where there is no number it is broken.
+ * @param {CanvasRenderingContext2D} context @param {number[]} times @param {number[]} values
+ * @param {(time: number) => number} across @param {(value: number) => number} up
+ */
+export function trace(context, times, values, across, up) {
+  let isDown = false;
+  context.beginPath();
+  values.forEach((value, place) => {
+    context[isDown ? "lineTo" : "moveTo"](across(times[place] ?? Number.NaN), up(value)); // canvases leave out what is no number
+    isDown = !Number.isNaN(value);
+  });
+}
+
+/** Close it down to the ground. @param {CanvasRenderingContext2D} context @param {number} left @param {number} right @param {number} ground @param {string} tint */
+export function fillBelow(context, left, right, ground, tint) {
+  context.lineTo(right, ground);
+  context.lineTo(left, ground);
+  context.fillStyle = tint;
+  context.fill();
+}
+
+/** Where an arrow key leads to: −1, 1, or 0 if it is another. @param {KeyboardEvent} event */
+export function sideways(event) {
+  return Number(event.key === "ArrowRight") - Number(event.key === "ArrowLeft");
+}
+
+/**
  * Draw the axis of time below a picture.
  * @param {CanvasRenderingContext2D} context @param {{from: number, to: number, left: number, width: number, top: number, height: number}} box
  * @param {{soft: string, grid: string}} colours
@@ -42,11 +84,7 @@ export function drawTimeAxis(context, box, colours) {
   let free = -Infinity;
   for (const { x, text } of timeMarks(box.from, box.to, box.width)) {
     const place = Math.round(box.left + x) + 0.5;
-    context.strokeStyle = colours.grid;
-    context.beginPath();
-    context.moveTo(place, y);
-    context.lineTo(place, y + 4);
-    context.stroke();
+    rule(context, place, y, place, y + 4, colours.grid);
     const half = context.measureText(text).width / 2;
     const middle = Math.min(Math.max(place, half), box.left + box.width - half + 8);
     if (middle - half < free) continue;

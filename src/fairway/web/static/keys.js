@@ -2,6 +2,8 @@
 
 import { fill, h } from "./dom.js";
 
+const NAMES = /** @type {Record<string, string>} */ ({ Escape: "esc", Enter: "enter" });
+
 /** @typedef {{keys: string[], says: string, does: (event: KeyboardEvent) => void}} Binding */
 
 /** @type {Binding[]} */
@@ -30,26 +32,21 @@ const dialog = h("dialog", { class: "help", "aria-label": "keys", click: (/** @t
 
 export function showHelp() {
   if (!dialog.isConnected) document.body.append(dialog);
-  /** @param {string} title @param {Binding[]} bindings */
-  const list = (title, bindings) => bindings.length ? [h("h3", {}, title), h("dl", {}, ...bindings.map(({ keys, says }) =>
-    h("div", {}, h("dt", {}, ...keys.map((key) => h("kbd", {}, key.replace("+", " then ")))), h("dd", {}, says))))] : [];
-  fill(dialog, h("h2", {}, "Keys"), h("div", { class: "columns" }, h("div", {}, ...list("On every page", everywhere)), h("div", {}, ...list("On this page", ofPage),
-    ...list("On a picture with the focus", [
-      { keys: ["T"], says: "the same as a table", does: () => {} }, { keys: ["←", "→", "↑", "↓"], says: "move the mark", does: () => {} },
-      { keys: ["enter"], says: "open what is marked", does: () => {} },
+  /** @param {string} title @param {Omit<Binding, "does">[]} bindings */
+  const list = (title, bindings) => bindings.length > 0 && [h("h3", {}, title), h("dl", {}, ...bindings.map(({ keys, says }) =>
+    h("div", {}, h("dt", {}, ...keys.map((key) => h("kbd", {}, key.replace("+", " then ")))), h("dd", {}, says))))];
+  fill(dialog, h("h2", {}, "Keys"), h("div", { class: "columns" }, h("div", {}, list("On every page", everywhere)), h("div", {}, list("On this page", ofPage),
+    list("On a picture with the focus", [
+      { keys: ["T"], says: "the same as a table" }, { keys: ["←", "→", "↑", "↓"], says: "move the mark" }, { keys: ["enter"], says: "open what is marked" },
     ]))), h("form", { method: "dialog" }, h("button", {}, "Close")));
   dialog.showModal();
 }
 
-/** @param {EventTarget | null} target */
-function isTyping(target) {
-  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
-}
-
 document.addEventListener("keydown", (event) => {
+  const { target } = event;
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
-  if (isTyping(event.target) && event.key !== "Escape") return;
-  const key = event.key === "Escape" ? "esc" : event.key === "Enter" ? "enter" : event.key;
+  if (target instanceof Element && target.matches("input, select, textarea") && event.key !== "Escape") return;
+  const key = NAMES[event.key] ?? event.key;
   const said = first ? `${first}+${key}` : key;
   const found = [...ofPage, ...everywhere].find(({ keys }) => keys.includes(said));
   clearTimeout(forget);
@@ -59,7 +56,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   first = "";
-  if (!found || (key === "enter" && event.target instanceof Element && event.target.closest("a, button, summary, canvas, tr"))) return;
+  if (!found || (key === "enter" && target instanceof Element && target.closest("a, button, summary, canvas, tr"))) return;
   event.preventDefault();
   found.does(event);
 });

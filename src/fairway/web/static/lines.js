@@ -1,6 +1,6 @@
 // Curves over time: lines, or areas on each other. All on one axis of time, with the moment marked.
 
-import { amountMarks, drawTimeAxis } from "./axis.js";
+import { amountMarks, drawTimeAxis, fillBelow, rule, sideways, trace } from "./axis.js";
 import { h } from "./dom.js";
 import { picture } from "./picture.js";
 import { timeGestures } from "./stretch.js";
@@ -45,15 +45,18 @@ export function lines(view, options) {
   const largest = options.largest ?? Math.max(...tops.map((values) => values.reduce((most, value) => (value > most ? value : most), 0)), unit === "share" ? 0.01 : 1e-9);
 
   const box = () => ({ left: LEFT, width: Math.max(width - LEFT - RIGHT, 1) });
+  /** Where a time is, in the stretch that is looked at. */
+  const scale = () => {
+    const { from, to } = view();
+    const pixels = box().width / (to - from || 1);
+    return (/** @type {number} */ moment) => LEFT + (moment - from) * pixels;
+  };
   /** @param {number} x */
   const nearest = (x) => {
     const { from, to } = view();
-    const at = from + ((x - LEFT) / box().width) * (to - from);
-    let best = -1;
-    for (let place = 0; place < time.length; place += 1) {
-      if (best < 0 || Math.abs((time[place] ?? 0) - at) < Math.abs((time[best] ?? 0) - at)) best = place;
-    }
-    return best;
+    const [first = 0, second = first + 1] = time;
+    const place = Math.round((from + ((x - LEFT) / box().width) * (to - from) - first) / (second - first));
+    return Math.max(0, Math.min(place, time.length - 1));
   };
   /** @param {number} place */
   const told = (place) => [clock(time[place] ?? 0), ...series.map((one) => `${one.name} ${measured(unit, one.values[place])}`)].join("\n");
@@ -63,9 +66,7 @@ export function lines(view, options) {
     width = wide;
     const { from, to, at } = view();
     const inner = { from, to, left: LEFT, width: box().width, top: TOP, height: high - TOP - BOTTOM };
-    const ground = inner.top + inner.height;
-    /** @param {number} moment */
-    const across = (moment) => LEFT + ((moment - from) / (to - from || 1)) * inner.width;
+    const [across, right, ground] = [scale(), LEFT + inner.width, high - BOTTOM];
     /** @param {number} value */
     const up = (value) => ground - (value / largest) * inner.height;
     context.font = "11px system-ui, sans-serif";
@@ -73,11 +74,7 @@ export function lines(view, options) {
     context.textBaseline = "middle";
     for (const mark of amountMarks(largest)) {
       const y = Math.round(up(mark)) + 0.5;
-      context.strokeStyle = colour(mark ? "edge" : "axis");
-      context.beginPath();
-      context.moveTo(LEFT, y);
-      context.lineTo(LEFT + inner.width, y);
-      context.stroke();
+      rule(context, LEFT, y, right, y, colour(mark ? "edge" : "axis"));
       context.fillStyle = colour("soft");
       context.fillText(measured(/^(pods|nodes|decisions)$/.test(unit) ? "" : unit, mark), LEFT - 6, y);
     }
@@ -88,46 +85,17 @@ export function lines(view, options) {
     context.clip();
     context.lineJoin = "round";
     for (let number = tops.length - 1; number >= 0; number -= 1) {
-      const values = tops[number] ?? [];
-      context.beginPath();
-      let isDown = false;
-      values.forEach((value, place) => {
-        if (Number.isNaN(value)) {
-          isDown = false;
-          return;
-        }
-        const [x, y] = [across(time[place] ?? 0), up(value)];
-        if (isDown) context.lineTo(x, y);
-        else context.moveTo(x, y);
-        isDown = true;
-      });
       const tint = tints[number]?.() ?? "";
-      if (stacked) {
-        context.lineTo(across(time.at(-1) ?? 0), ground);
-        context.lineTo(across(time[0] ?? 0), ground);
-        context.fillStyle = tint;
-        context.fill();
-        context.strokeStyle = colour("card");
-        context.lineWidth = 1;
-        context.stroke();
-      } else {
-        context.setLineDash(series[number]?.dashed ? DASHES[1] ?? [] : DASHES[number % DASHES.length] ?? []);
-        context.strokeStyle = tint;
-        context.lineWidth = 1.75;
-        context.stroke();
-        context.setLineDash([]);
-      }
-    }
-    for (const moment of [at, marked >= 0 ? time[marked] ?? Number.NaN : Number.NaN]) {
-      if (Number.isNaN(moment)) continue;
-      context.strokeStyle = colour("ink");
-      context.lineWidth = 1;
-      context.setLineDash(moment === at ? [] : [3, 3]);
-      context.beginPath();
-      context.moveTo(across(moment), TOP);
-      context.lineTo(across(moment), ground);
+      trace(context, time, tops[number] ?? [], across, up);
+      if (stacked) fillBelow(context, across(time[0] ?? 0), across(time.at(-1) ?? 0), ground, tint);
+      else context.setLineDash(DASHES[series[number]?.dashed ? 1 : number % DASHES.length] ?? []);
+      context.strokeStyle = stacked ? colour("card") : tint;
+      context.lineWidth = stacked ? 1 : 1.75;
       context.stroke();
-      context.setLineDash([]);
+    }
+    context.lineWidth = 1;
+    for (const [moment, dash] of /** @type {[number | undefined, number[]][]} */ ([[at, []], [time[marked], [3, 3]]])) {
+      if (moment !== undefined) rule(context, across(moment), TOP, across(moment), ground, colour("ink"), dash);
     }
     context.restore();
   }
@@ -149,11 +117,10 @@ export function lines(view, options) {
     tip: (x) => (x < LEFT || !time.length ? null : told(nearest(x))),
     gestures: { ...timeGestures(view, box), zoom: undefined },
     key: (event) => {
-      const step = /** @type {Record<string, number>} */ ({ ArrowRight: 1, ArrowLeft: -1 })[event.key];
+      const step = sideways(event);
       if (!step || !time.length) return false;
       marked = Math.max(0, Math.min(marked < 0 ? nearest(LEFT) : marked + step * (event.shiftKey ? 10 : 1), time.length - 1));
-      const { from, to } = view();
-      made.say(told(marked), LEFT + (((time[marked] ?? 0) - from) / (to - from || 1)) * box().width, TOP);
+      made.say(told(marked), scale()(time[marked] ?? 0), TOP);
       made.redraw();
       return true;
     },
@@ -166,9 +133,7 @@ export function lines(view, options) {
 export function legend(names, tints) {
   return h("ul", { class: "legend" }, ...names.map((name, number) => {
     const box = h("span", { class: "box" });
-    box.style.background = `var(--c${number % 8})`;
-    const own = tints[number]?.();
-    if (own) box.style.background = own;
+    box.style.background = tints[number]?.() || `var(--c${number % 8})`;
     return h("li", {}, box, name);
   }));
 }

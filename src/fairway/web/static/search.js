@@ -1,8 +1,9 @@
 // The search of every page: pods, nodes and owners by a few letters.
 
 import { ask } from "./api.js";
-import { h } from "./dom.js";
-import { go, link } from "./state.js";
+import { fill, h } from "./dom.js";
+import { link } from "./state.js";
+import { sentence } from "./words.js";
 
 const AFTER = 120;
 
@@ -10,35 +11,32 @@ const AFTER = 120;
 export function searchBox(run) {
   let asked = new AbortController();
   let timer = 0;
-  let marked = -1;
-  /** @type {string[]} */
-  let links = [];
+  let marked = 0;
   const list = h("ul", { id: "found", role: "listbox", "aria-label": "found", hidden: true });
   const input = h("input", { type: "search", placeholder: "search  /", "aria-label": "search pods, nodes, owners", autocomplete: "off", spellcheck: "false",
-    role: "combobox", "aria-expanded": "false", "aria-controls": "found", input: later, keydown: onKey, blur: () => setTimeout(hide, 150) });
+    role: "combobox", "aria-expanded": "false", "aria-controls": "found", keydown: onKey, blur: () => setTimeout(() => show(false), 150), input: () => {
+      clearTimeout(timer);
+      timer = setTimeout(find, AFTER);
+    } });
 
-  function later() {
-    clearTimeout(timer);
-    timer = setTimeout(() => { void find(); }, AFTER);
-  }
   async function find() {
     asked.abort();
     asked = new AbortController();
     const text = input.value.trim();
-    if (!text) return hide();
+    if (!text) return show(false);
+    const { signal } = asked;
     try {
-      const found = await ask(["runs", run(), "search"], { text, limit: 12 }, asked.signal);
-      links = found.name.map((/** @type {string} */ name, /** @type {number} */ place) => target(found.kind[place], name));
-      marked = links.length ? 0 : -1;
-      list.replaceChildren(...(links.length ? found.name.map((/** @type {string} */ name, /** @type {number} */ place) =>
-        h("li", { role: "option", id: `found-${place}`, "aria-selected": `${place === marked}` }, h("a", { href: links[place] ?? "", tabindex: -1, click: hide }, h("small", {}, found.kind[place]), " ", name)))
-        : [h("li", { class: "soft" }, `nothing is called ${text}`)]));
-      show();
+      /** @type {import("./answers.d.ts").FoundNames} */
+      const { kind, name } = await ask(["runs", run(), "search"], { text, limit: 12 }, signal);
+      fill(list, name.length ? name.map((one, place) => h("li", { role: "option", id: `found-${place}` },
+        h("a", { href: target(kind[place] ?? "", one), tabindex: -1, click: () => show(false) }, h("small", {}, kind[place]), " ", one)))
+        : h("li", { class: "soft" }, `nothing is called ${text}`));
+      mark(0);
     } catch (error) {
-      if (asked.signal.aborted) return;
-      list.replaceChildren(h("li", { class: "bad" }, error instanceof Error ? error.message : `${error}`));
-      show();
+      if (signal.aborted) return;
+      fill(list, h("li", { class: "bad" }, sentence(error)));
     }
+    show(true);
   }
   /** @param {string} kind @param {string} name */
   function target(kind, name) {
@@ -47,29 +45,28 @@ export function searchBox(run) {
     const cut = name.indexOf("/");
     return link("pods", [name.slice(0, cut), name.slice(cut + 1)]);
   }
-  function show() {
-    list.hidden = false;
-    input.setAttribute("aria-expanded", "true");
+  /** @param {boolean} isShown */
+  function show(isShown) {
+    list.hidden = !isShown;
+    input.setAttribute("aria-expanded", `${isShown}`);
   }
-  function hide() {
-    list.hidden = true;
-    input.setAttribute("aria-expanded", "false");
+  /** @param {number} place around the end to the beginning */
+  function mark(place) {
+    marked = (place + list.children.length) % list.children.length;
+    [...list.children].forEach((item, at) => item.setAttribute("aria-selected", `${at === marked}`));
+    input.setAttribute("aria-activedescendant", `found-${marked}`);
   }
   /** @param {KeyboardEvent} event */
   function onKey(event) {
-    if (event.key === "Escape") {
-      input.value = "";
-      hide();
+    const step = Number(event.key === "ArrowDown") - Number(event.key === "ArrowUp");
+    const chosen = event.key === "Enter" ? list.querySelector('[aria-selected="true"] a') : null;
+    if (event.key === "Escape" || chosen) {
+      if (chosen instanceof HTMLElement) chosen.click();
+      else input.value = "";
+      show(false);
       input.blur();
-    } else if (event.key === "Enter" && links[marked]) {
-      go(links[marked] ?? "");
-      hide();
-      input.blur();
-    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      marked = (marked + (event.key === "ArrowDown" ? 1 : links.length - 1)) % (links.length || 1);
-      [...list.children].forEach((item, place) => item.setAttribute("aria-selected", `${place === marked}`));
-      input.setAttribute("aria-activedescendant", `found-${marked}`);
-    } else return;
+    } else if (step && list.children.length) mark(marked + step);
+    else return;
     event.preventDefault();
   }
   return { element: h("div", { class: "search" }, input, list), focus: () => input.focus() };

@@ -11,15 +11,18 @@ import { count } from "./words.js";
  * @param {{caption?: string, total?: number, words?: number[]}} [options] words: columns to be set flush left
  */
 export function table(heads, rows, { caption, total = rows.length, words = [] } = {}) {
-  /** @param {number} column */
-  const kind = (column) => (column === 0 || words.includes(column) ? "words" : null);
+  const lefts = heads.map((_, column) => column === 0 || words.includes(column));
   return h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": caption ?? heads.join(", ") },
     h("table", {},
       caption && h("caption", {}, caption),
-      h("thead", {}, h("tr", {}, ...heads.map((head, column) => h("th", { scope: "col", class: kind(column) }, head)))),
-      h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell, column) =>
-        column ? h("td", { class: kind(column) }, cell ?? "–") : h("th", { scope: "row", class: "words" }, cell ?? "–")))))),
+      h("thead", {}, h("tr", {}, ...heads.map((head, column) => h("th", { scope: "col", class: lefts[column] && "words" }, head)))),
+      h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell, column) => tableCell(cell, column, lefts[column])))))),
     total > rows.length && h("p", { class: "soft" }, `${count(rows.length)} of ${count(total)}`));
+}
+
+/** The first of a row names it. @param {Child} content @param {number} column @param {boolean} [isWords] */
+function tableCell(content, column, isWords) {
+  return h(column ? "td" : "th", { scope: column ? null : "row", class: isWords && "words" }, content ?? "–");
 }
 
 /**
@@ -68,22 +71,21 @@ export function longTable(leaving, options) {
     h("table", { "aria-label": name }, h("thead", {}, head), body));
   const failed = h("div");
 
+  /** @param {Column} column */
+  const isWords = (column) => column === columns[0] || column.words;
+
   function drawHead() {
     head.replaceChildren(...columns.map((column) => {
       const down = sort === `-${column.sort}`;
-      const is = column.sort && (sort === column.sort || down);
-      const label = column.sort
-        ? h("button", { type: "button", class: "quiet", click: () => sortBy(column.sort ?? "") }, column.head, is ? (down ? " ▾" : " ▴") : "")
-        : column.head;
-      return h("th", { scope: "col", class: column.words || column === columns[0] ? "words" : null, title: column.title,
-        "aria-sort": is ? (down ? "descending" : "ascending") : null }, label);
+      const is = !!column.sort && (sort === column.sort || down);
+      const sortBy = () => {
+        sort = sort === column.sort ? `-${sort}` : column.sort ?? "";
+        options.onSort?.(sort);
+        void refresh();
+      };
+      return h("th", { scope: "col", class: isWords(column) && "words", title: column.title, "aria-sort": is && (down ? "descending" : "ascending") },
+        column.sort ? h("button", { type: "button", class: "quiet", click: sortBy }, column.head, is && (down ? " ▾" : " ▴")) : column.head);
     }));
-  }
-  /** @param {string} by */
-  function sortBy(by) {
-    sort = sort === by ? `-${by}` : by;
-    options.onSort?.(sort);
-    void refresh();
   }
   async function load() {
     if (isLoading || (rows.length && !next)) return;
@@ -92,11 +94,8 @@ export function longTable(leaving, options) {
     try {
       const page = await options.ask(next, sort, signal);
       signal.throwIfAborted();
-      const names = Object.keys(page.columns);
-      const number = page.columns[names[0] ?? ""]?.length ?? 0;
-      for (let place = 0; place < number; place += 1) {
-        rows.push(Object.fromEntries(names.map((column) => [column, page.columns[column]?.[place]])));
-      }
+      const lists = Object.entries(page.columns);
+      rows.push(...(lists[0]?.[1] ?? []).map((_, place) => Object.fromEntries(lists.map(([column, values]) => [column, values[place]]))));
       [total, next] = [page.total, page.next];
       failed.replaceChildren();
     } catch (error) {
@@ -114,8 +113,7 @@ export function longTable(leaving, options) {
       const number = first + place;
       return h("tr", { class: number === marked ? "marked" : null, "aria-rowindex": number + 2,
         click: () => mark(number), dblclick: () => options.open?.(row) },
-        ...columns.map((column, at) => at ? h("td", { class: column.words ? "words" : null }, column.cell(row) ?? "–")
-          : h("th", { scope: "row", class: "words" }, column.cell(row))));
+        ...columns.map((column, at) => tableCell(column.cell(row), at, isWords(column))));
     });
     /** @param {number} number */
     const gap = (number) => {
@@ -134,20 +132,16 @@ export function longTable(leaving, options) {
   }
   /** @param {KeyboardEvent} event */
   function onKey(event) {
-    const steps = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 });
-    const step = steps[event.key];
+    const step = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 })[event.key];
+    const row = rows[marked];
     if (event.target !== box) return;
     if (step) {
       mark(marked + step);
       if (marked * ROW < box.scrollTop || (marked + 3) * ROW > box.scrollTop + box.clientHeight) box.scrollTop = Math.max(0, (marked - 5) * ROW);
-    } else if (event.key === "Enter") openMarked();
+    } else if (event.key === "Enter" && row) options.open?.(row);
     else return;
     event.preventDefault();
     event.stopPropagation();
-  }
-  function openMarked() {
-    const row = rows[marked];
-    if (row) options.open?.(row);
   }
   async function refresh() {
     loading.abort();

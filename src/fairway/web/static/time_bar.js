@@ -2,12 +2,12 @@
 // pages look at (drag its ends, or it), and the moment (click).
 
 import { ask } from "./api.js";
-import { drawTimeAxis } from "./axis.js";
+import { drawTimeAxis, fillBelow, rule, sideways, trace } from "./axis.js";
 import { h } from "./dom.js";
 import { picture } from "./picture.js";
 import { goTo, look } from "./stretch.js";
 import { colour } from "./theme.js";
-import { clock, length, measured } from "./words.js";
+import { clock, length, measured, sentence } from "./words.js";
 
 const [LEFT, RIGHT, AXIS, HEIGHT, GRIP] = [12, 12, 20, 64, 8];
 const POINTS = 480;
@@ -26,60 +26,51 @@ export function timeBar(view, leaving) {
   const failed = h("span", { class: "bad" });
 
   const inner = () => Math.max(width - LEFT - RIGHT, 1);
+  const whole = () => view().run.end - view().run.begin || 1;
   /** @param {number} time */
-  const across = (time) => LEFT + ((time - view().run.begin) / (view().run.end - view().run.begin || 1)) * inner();
+  const across = (time) => LEFT + ((time - view().run.begin) / whole()) * inner();
   /** @param {number} x */
-  const time = (x) => view().run.begin + ((x - LEFT) / inner()) * (view().run.end - view().run.begin);
-  /** @param {number} at */
-  const nearest = (at) => Math.min(curves.time.length - 1, Math.max(0, Math.floor(((at - view().run.begin) / (view().run.end - view().run.begin || 1)) * curves.time.length)));
+  const time = (x) => view().run.begin + ((x - LEFT) / inner()) * whole();
+  /** What the curves say at a place of theirs. @param {number} place */
+  const amounts = (place) => [measured("share", curves.utilisation?.[1][place]), measured("", curves.waiting[place])];
   /** @param {number} at */
   function told(at) {
-    const place = nearest(at);
-    const parts = [clock(at)];
-    if (curves.utilisation) parts.push(`${curves.utilisation[0]} ${measured("share", curves.utilisation[1][place])}`);
-    if (curves.waiting.length) parts.push(`${measured("", curves.waiting[place])} waiting`);
-    return parts.join("\n");
+    const place = Math.floor(((at - view().run.begin) / whole()) * curves.time.length);
+    const [held, waiting] = amounts(Math.min(curves.time.length - 1, Math.max(0, place)));
+    return [clock(at), curves.utilisation && `${curves.utilisation[0]} ${held}`, curves.waiting.length && `${waiting} waiting`].filter(Boolean).join("\n");
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number} wide @param {number} high */
   function draw(context, wide, high) {
     width = wide;
     const { run, from, to, at } = view();
-    const ground = high - AXIS;
-    if (curves.utilisation) curve(context, curves.utilisation[1], 1, ground, colour("c0"), true);
-    curve(context, curves.waiting, Math.max(...curves.waiting, 1), ground, colour("c1"), false);
+    const [ground, right, ink] = [high - AXIS, LEFT + inner(), colour("ink")];
+    const [one, other, now] = [across(from), across(to), across(at)];
+    context.lineWidth = 1.5;
+    if (curves.utilisation) {
+      curve(context, curves.utilisation[1], 1, ground, colour("c0"));
+      context.globalAlpha = 0.2;
+      fillBelow(context, across(curves.time[0] ?? 0), across(curves.time.at(-1) ?? 0), ground, colour("c0"));
+      context.globalAlpha = 1;
+    }
+    curve(context, curves.waiting, Math.max(...curves.waiting, 1), ground, colour("c1"));
     drawTimeAxis(context, { from: run.begin, to: run.end, left: LEFT, width: inner(), top: 0, height: ground }, { soft: colour("soft"), grid: colour("axis") });
-    const [one, other] = [across(from), across(to)];
     context.fillStyle = colour("veil");
     context.fillRect(LEFT, 0, one - LEFT, ground);
-    context.fillRect(other, 0, LEFT + inner() - other, ground);
-    context.strokeStyle = colour("ink");
-    context.lineWidth = 1.5;
+    context.fillRect(other, 0, right - other, ground);
+    context.strokeStyle = ink;
     context.strokeRect(one, 0.75, Math.max(other - one, 1), ground - 1.5);
-    context.fillStyle = colour("ink");
+    context.fillStyle = ink;
     for (const end of [one, other]) context.fillRect(end - 2, ground / 2 - 9, 4, 18);
-    context.strokeStyle = colour("bad");
-    context.beginPath();
-    context.moveTo(across(at), 0);
-    context.lineTo(across(at), ground + 4);
-    context.stroke();
+    rule(context, now, 0, now, ground + 4, colour("bad"));
     words.textContent = `${clock(from)} – ${clock(to)} · ${length(to - from)} · moment ${clock(at, true)}`;
   }
-  /** @param {CanvasRenderingContext2D} context @param {number[]} values @param {number} largest @param {number} ground @param {string} tint @param {boolean} isFilled */
-  function curve(context, values, largest, ground, tint, isFilled) {
-    if (!values.length) return;
-    context.beginPath();
-    values.forEach((value, place) => context.lineTo(across(curves.time[place] ?? 0), ground - (Math.min(value / largest, 1)) * (ground - 4)));
+  /** @param {CanvasRenderingContext2D} context @param {number[]} values @param {number} largest @param {number} ground @param {string} tint */
+  function curve(context, values, largest, ground, tint) {
+    const [begin, pixels] = [view().run.begin, inner() / whole()];
+    trace(context, curves.time, values, (at) => LEFT + (at - begin) * pixels, (value) => ground - Math.min(value / largest, 1) * (ground - 4));
     context.strokeStyle = tint;
-    context.lineWidth = 1.5;
     context.stroke();
-    if (!isFilled) return;
-    context.lineTo(across(curves.time.at(-1) ?? 0), ground);
-    context.lineTo(across(curves.time[0] ?? 0), ground);
-    context.globalAlpha = 0.2;
-    context.fillStyle = tint;
-    context.fill();
-    context.globalAlpha = 1;
   }
 
   const made = picture(leaving, {
@@ -90,14 +81,13 @@ export function timeBar(view, leaving) {
       return `bar of time, ${clock(run.begin)}–${clock(run.end)}; the stretch looked at is ${clock(from)}–${clock(to)}, the moment ${clock(at)}`;
     },
     rows: () => ({ heads: ["time", curves.utilisation?.[0] ?? "utilisation", "waiting"], total: curves.time.length,
-      rows: curves.time.map((moment, place) => [clock(moment), measured("share", curves.utilisation?.[1][place]), measured("", curves.waiting[place])]).filter((_, place) => place % 4 === 0) }),
+      rows: curves.time.map((moment, place) => [clock(moment), ...amounts(place)]).filter((_, place) => place % 4 === 0) }),
     tip: (x) => (held ? null : told(time(x))),
     gestures: {
       click: (x) => goTo(view().run, time(x)),
       pan: (dx) => {
         const { run, from, to } = view();
-        const by = (dx / inner()) * (run.end - run.begin);
-        held ??= "both";
+        const by = (dx / inner()) * whole();
         if (held === "from") look(run, Math.min(from + by, to), to);
         else if (held === "to") look(run, from, Math.max(to + by, from));
         else look(run, from + by, to + by);
@@ -105,7 +95,7 @@ export function timeBar(view, leaving) {
       end: () => { held = null; },
     },
     key: (event) => {
-      const step = /** @type {Record<string, number>} */ ({ ArrowRight: 1, ArrowLeft: -1 })[event.key];
+      const step = sideways(event);
       if (!step) return false;
       const { run, from, to, at } = view();
       goTo(run, at + (step * (to - from)) / (event.shiftKey ? 10 : 100));
@@ -129,7 +119,7 @@ export function timeBar(view, leaving) {
       curves = { time: use.time, utilisation: name ? [`${name} held`, use.series[name]] : null, waiting: values[0] ?? [] };
       made.redraw();
     } catch (error) {
-      if (!leaving.aborted) failed.textContent = error instanceof Error ? error.message : `${error}`;
+      if (!leaving.aborted) failed.textContent = sentence(error);
     }
   })();
   const keys = h("span", { class: "soft keys-hint" }, h("i", { class: "c0" }), " held  ", h("i", { class: "c1" }), " waiting");

@@ -76,6 +76,11 @@ export function measured(unit, value) {
   return unit ? `${short(value)} ${unit}` : short(value);
 }
 
+/** What went wrong, in its own words. @param {unknown} error */
+export function sentence(error) {
+  return error instanceof Error ? error.message : `${error}`;
+}
+
 /** What the commands call a pod's state, and how a page marks it besides by colour. */
 export const MARKS = /** @type {Record<string, string>} */ ({
   placed: "✓", bound: "✓", unschedulable: "✗", error: "!", waiting: "…", running: "▸", ended: "■",
