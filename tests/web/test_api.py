@@ -30,6 +30,7 @@ EXAMPLES: dict[str, list[str]] = {
         "/runs/busy/curves/utilisation",
         "/runs/busy/curves/waiting?from=100&to=1000&points=7",
         "/runs/busy/curves/queue?by=scheduler",
+        "/runs/busy/curves/moves?by=event",
         "/runs/busy/curves/nodes-used?points=1",
         "/runs/busy/curves/decisions?by=scheduler",
         "/runs/busy/curves/refusals?by=reason",
@@ -53,7 +54,10 @@ EXAMPLES: dict[str, list[str]] = {
     "/runs/{run}/pods": ["/runs/busy/pods?sort=-wait&limit=5", "/runs/gpu/pods?state=ended&text=pod"],
     "/runs/{run}/pods/{namespace}/{name}": [at("runs", "busy", "pods", *HUGE)],
     "/runs/{run}/why/{namespace}/{name}": [at("runs", "busy", "why", *HUGE)],
-    "/runs/{run}/decisions": ["/runs/busy/decisions?from=100&outcome=unschedulable&limit=3"],
+    "/runs/{run}/decisions": [
+        "/runs/busy/decisions?from=100&outcome=unschedulable&limit=3",
+        "/runs/gpu/decisions?sort=-cycle&limit=3",
+    ],
     "/runs/{run}/decisions/{id}": ["/runs/gpu/decisions/3"],
     "/runs/{run}/queue": ["/runs/busy/queue?at=900"],
     "/runs/{run}/waiting": ["/runs/busy/waiting?at=900", "/runs/queues/waiting?at=5400"],
@@ -63,6 +67,7 @@ EXAMPLES: dict[str, list[str]] = {
     "/runs/{run}/plugins": ["/runs/gpu/plugins"],
     "/runs/{run}/search": ["/runs/busy/search?text=n-"],
     "/compare": ["/compare?run=busy&run=slow", "/compare?run=busy&run=gpu&run=queues"],
+    "/compare/pods": ["/compare/pods?run=busy&run=slow&limit=3", "/compare/pods?run=busy&run=gpu"],
     "/stream": [],  # of a scheduler at work: test_event_stream
 }
 CASES = [pytest.param(path, url, id=url) for path, urls in EXAMPLES.items() for url in urls]
@@ -150,6 +155,9 @@ FAILURES = [
     ("/runs/busy/why/default/never-huge-0?at=100&attempt=1", 400, "bad_parameter", ""),
     ("/compare?run=busy", 400, "bad_parameter", ""),
     ("/compare?run=busy&run=busy", 400, "bad_parameter", "leave one of them out"),
+    ("/compare/pods?run=busy&run=busy", 400, "bad_parameter", "leave one of them out"),
+    ("/compare/pods?run=busy&run=slow&run=gpu", 400, "bad_parameter", ""),
+    ("/compare/pods?run=busy&run=slow&sort=colour", 400, "bad_parameter", ""),
     ("/runs?" + "a" * PageLimits().url_bytes, 414, "too_long", ""),
 ]
 
@@ -226,6 +234,7 @@ def pages(api: Served, url: str, limit: int) -> Iterator[Any]:
             "SELECT count(DISTINCT decision_id) AS n FROM filter_counts "
             "WHERE plugin = 'NodeResourcesFit' AND decision_id > 20",
         ),
+        ("/runs/busy/decisions?sort=-cycle", "decision_id", "SELECT count(*) AS n FROM decisions"),
         ("/runs/busy/nodes?order=load", "node_id", "SELECT 5 AS n"),
         ("/runs/busy/queue?at=900", "pod_id", "SELECT count(*) AS n FROM pods WHERE created_seconds <= 900 "
          "AND coalesce(bound_seconds, 1e9) > 900 AND coalesce(ended_seconds, 1e9) > 900"),

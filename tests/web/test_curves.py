@@ -118,6 +118,7 @@ def test_counts_of_the_queue_are_never_negative_and_end_as_the_moves_do(api: Ser
 def test_rates_add_up_to_what_was_counted(api: Served) -> None:
     for url, sql in (
         ("/runs/busy/curves/decisions?points=100", "SELECT count(*) FROM decisions"),
+        ("/runs/busy/curves/moves?points=100", "SELECT count(*) FROM queue_moves"),
         (
             "/runs/busy/curves/refusals?points=100&by=reason",
             "SELECT count(DISTINCT (decision_id, plugin, reason)) FROM filter_counts",

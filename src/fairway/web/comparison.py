@@ -7,6 +7,7 @@ those of `record.metrics`, differences and doubts those that `fairway compare` p
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from fairway.compare.metrics import PolicyRuns, compare_policies
 from fairway.compare.partings import partings
@@ -14,10 +15,12 @@ from fairway.compare.relation import origin_of, unrelated
 from fairway.record.metric_definitions import definition_of
 from fairway.web.page_error import PageError
 from fairway.web.questions import CompareQuestion
-from fairway.web.shapes import ComparedMetric, ComparedRuns, MetricAnswer, MetricShape
+from fairway.web.shapes import ComparedMetric, ComparedNodes, ComparedRuns, MetricAnswer, MetricShape
 from fairway.web.sources import RunSource, RunSources
 
-__all__ = ["compared", "metrics"]
+__all__ = ["compared", "metrics", "runs_of"]
+
+NAMED: Final = 20
 
 
 def metrics(source: RunSource) -> MetricAnswer:
@@ -32,11 +35,16 @@ def metrics(source: RunSource) -> MetricAnswer:
 
 def compared(sources: RunSources, question: CompareQuestion) -> ComparedRuns:
     """The answer; which runs have nothing to do with each other is told in `notes`."""
-    runs = [sources.find(name) for name in question.run]
-    if len(set(question.run)) < len(runs):
-        raise PageError(400, "bad_parameter", "run: a run is named twice", "leave one of them out")
+    runs = runs_of(sources, question.run)
     key = ("compared", *question.run)
     return runs[0].cache.value(key, lambda: _compared(runs), lambda made: 1000 * len(made.metrics))
+
+
+def runs_of(sources: RunSources, names: Sequence[str]) -> list[RunSource]:
+    """Those of these ids."""
+    if len(set(names)) < len(names):
+        raise PageError(400, "bad_parameter", "run: a run is named twice", "leave one of them out")
+    return [sources.find(name) for name in names]
 
 
 def _compared(runs: Sequence[RunSource]) -> ComparedRuns:
@@ -65,7 +73,26 @@ def _compared(runs: Sequence[RunSource]) -> ComparedRuns:
         document = parting.document()
         del document["seed"], document["policy"]
         first.append({"run": other.id, "sentence": parting.sentence(names[0])} | document)
-    return ComparedRuns(names, unrelated([origin_of(one.run) for one in runs]), rows, first)
+    notes = [*unrelated([origin_of(one.run) for one in runs]), *_other_seeds(runs)]
+    return ComparedRuns(names, notes, rows, first, [_nodes(runs[0], other) for other in runs[1:]])
+
+
+def _other_seeds(runs: Sequence[RunSource]) -> list[str]:
+    """Simulations of other seeds see other pods come."""
+    first = runs[0]
+    return [
+        f"{first.id} has seed {first.run.seed} and {other.id} seed {other.run.seed}: what is shown may be chance"
+        for other in runs[1:]
+        if first.run.origin == other.run.origin == "simulated" and first.run.seed != other.run.seed
+    ]
+
+
+def _nodes(first: RunSource, other: RunSource) -> ComparedNodes:
+    ours, theirs = ({row["node"] for row in one.rows("SELECT DISTINCT node FROM nodes")} for one in (first, other))
+    only_first, only_other = sorted(ours - theirs), sorted(theirs - ours)
+    return ComparedNodes(
+        other.id, len(ours & theirs), len(only_first), len(only_other), only_first[:NAMED], only_other[:NAMED]
+    )
 
 
 def _flat(source: RunSource) -> dict[str, float]:

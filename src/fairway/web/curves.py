@@ -137,9 +137,7 @@ def _waiting(source: RunSource, edges: Floats, _: str) -> Series:
 
 def _queue(source: RunSource, edges: Floats, by: str) -> Series:
     """+1 where a pod comes to, -1 where it came from."""
-    if not source.run.meta.get("options", {}).get("queue", True):
-        raise PageError(404, "not_recorded", "the run does not say who stood where in the queue",
-                        "record or simulate it with record: {queue: true}")  # fmt: skip
+    source.check_queue()
     place = f"|| ' ' || {by}" if by else ""
     rows = Named.of(
         source,
@@ -153,6 +151,13 @@ def _queue(source: RunSource, edges: Floats, by: str) -> Series:
         name: step_curve(rows.time[rows.number == number], rows.weight[rows.number == number], edges)
         for number, name in enumerate(rows.names)
     }
+
+
+def _moves(source: RunSource, edges: Floats, by: str) -> Series:
+    """Moves in the queue a second, by what moved the pods."""
+    source.check_queue()
+    sql = f"SELECT time_seconds AS time, {by} AS name, 1.0 AS weight FROM queue_moves"
+    return rate_columns(Named.of(source, sql), edges)
 
 
 def _decisions(source: RunSource, edges: Floats, by: str) -> Series:
@@ -194,6 +199,7 @@ DRAWN: Final[Mapping[str, tuple[str, Mapping[str, str], Draw]]] = {
     "utilisation": ("share", {"resource": ""}, _utilisation),
     "waiting": ("pods", {}, _waiting),
     "queue": ("pods", {"place": "", "scheduler": "scheduler"}, _queue),
+    "moves": ("1/s", {"event": "event", "scheduler": "scheduler"}, _moves),
     "nodes-used": ("nodes", {}, _nodes_used),
     "decisions": ("1/s", {"outcome": "outcome", "scheduler": "scheduler"}, _decisions),
     "refusals": ("1/s", {"plugin": "plugin", "reason": "plugin || ': ' || reason"}, _refusals),

@@ -5,6 +5,8 @@ In: a run and a question. Out: a page, or a `DecisionAnswer`. Called by `routes`
 
 from __future__ import annotations
 
+from typing import Final
+
 from fairway.web.page_error import PageError
 from fairway.web.paging import PageOf, columns_of, page_begin, page_of
 from fairway.web.pods import where_of
@@ -15,8 +17,16 @@ from fairway.web.sources import RunSource
 __all__ = ["decisions_page", "one_decision"]
 
 
+SORTS: Final = {
+    "time": "decision_id",
+    "-time": "decision_id DESC",
+    "cycle": "cycle_seconds, decision_id",
+    "-cycle": "cycle_seconds DESC, decision_id",
+}
+
+
 def decisions_page(source: RunSource, question: DecisionsQuestion) -> PageOf[DecisionColumns]:
-    """In the order in which they were made."""
+    """In the order in which they were made, or the slowest first."""
     conditions = {
         "namespace": "starts_with(pod, $namespace || '/')",
         "pod": "pod = $pod",
@@ -32,7 +42,7 @@ def decisions_page(source: RunSource, question: DecisionsQuestion) -> PageOf[Dec
     (count,) = source.rows(f"SELECT count(*) AS num FROM decisions{where}", **values)
     begin = page_begin(question)
     rows = source.rows(
-        f"SELECT * FROM decisions{where} ORDER BY decision_id LIMIT $limit OFFSET $first",
+        f"SELECT * FROM decisions{where} ORDER BY {SORTS[question.sort]} LIMIT $limit OFFSET $first",
         **values,
         limit=question.limit,
         first=begin,

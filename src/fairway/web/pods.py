@@ -82,8 +82,8 @@ def where_of(conditions: Mapping[str, str], given: Mapping[str, Any]) -> tuple[s
     return f" WHERE {where}" if where else "", values
 
 
-def last_refusals(source: RunSource, pods: Sequence[int], at: float) -> dict[int, dict[str, str | None]]:
-    """By pod: who refused most nodes at its last attempt that failed by then, and with what words."""
+def last_refusals(source: RunSource, pods: Sequence[int], at: float) -> dict[int, dict[str, Any]]:
+    """By pod: who refused most nodes at its last attempt that failed by then, with what words, and all who refused."""
     rows = source.rows(
         """
         WITH latest AS (
@@ -94,16 +94,16 @@ def last_refusals(source: RunSource, pods: Sequence[int], at: float) -> dict[int
             FROM filter_counts JOIN latest USING (decision_id) GROUP BY ALL
         ), refused AS (
             SELECT decision_id, arg_max(plugin, (num_nodes, -number)) AS refused_by,
-                arg_max(reason, (num_nodes, -number)) AS reason
+                arg_max(reason, (num_nodes, -number)) AS reason, list(DISTINCT plugin ORDER BY plugin) AS plugins
             FROM counted GROUP BY decision_id
         )
-        SELECT pod_id, refused_by, coalesce(reason, message) AS refusal
+        SELECT pod_id, refused_by, coalesce(reason, message) AS refusal, coalesce(plugins, []) AS plugins
         FROM latest JOIN decisions USING (decision_id, pod_id) LEFT JOIN refused USING (decision_id)
         """,
         pods=list(pods),
         at=at,
     )
-    return {row["pod_id"]: {"refused_by": row["refused_by"], "refusal": row["refusal"]} for row in rows}
+    return {row.pop("pod_id"): row for row in rows}
 
 
 def find_pod(source: RunSource, namespace: str, name: str, uid: str | None = None) -> dict[str, Any]:

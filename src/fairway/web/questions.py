@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Meta, field
 
 __all__ = [
-    "ByRun", "CellQuestion", "CompareQuestion", "CurveQuestion", "DecisionQuestion", "DecisionsQuestion",
-    "DeviceCellQuestion", "DeviceQuestion", "DeviceRowsQuestion", "DeviceTileQuestion", "DevicesQuestion",
-    "HeatQuestion", "JobQuestion", "JobsQuestion", "LanesQuestion", "MomentQuestion", "NoQuestion", "NodesQuestion",
-    "PodQuestion", "PodsQuestion", "QueueQuestion", "RowsQuestion", "SearchQuestion", "StreamQuestion",
-    "StretchQuestion", "TileQuestion", "WhyQuestion",
+    "ByRun", "CellQuestion", "CompareQuestion", "ComparedPodsQuestion", "CurveQuestion", "DecisionQuestion",
+    "DecisionsQuestion", "DeviceCellQuestion", "DeviceQuestion", "DeviceRowsQuestion", "DeviceTileQuestion",
+    "DevicesQuestion", "HeatQuestion", "JobQuestion", "JobsQuestion", "LanesQuestion", "MomentQuestion",
+    "NoQuestion", "NodesQuestion", "PodQuestion", "PodsQuestion", "QueueQuestion", "RowsQuestion", "SearchQuestion",
+    "StreamQuestion", "StretchQuestion", "TileQuestion", "WhyQuestion",
 ]  # fmt: skip
 
 Limit = Annotated[int, Meta(ge=1, le=1000)]
@@ -56,7 +56,9 @@ class StretchQuestion(ByRun, kw_only=True):
 class CurveQuestion(StretchQuestion, kw_only=True):
     """Means over so many equal stretches."""
 
-    what: Literal["utilisation", "waiting", "queue", "nodes-used", "decisions", "refusals", "plugin-time", "gpu-causes"]
+    what: Literal[
+        "utilisation", "waiting", "queue", "moves", "nodes-used", "decisions", "refusals", "plugin-time", "gpu-causes"
+    ]
     points: Annotated[int, Meta(ge=1, le=2000)] = 480
     by: Name | None = None
 
@@ -150,7 +152,7 @@ class WhyQuestion(ByRun, kw_only=True):
 
 
 class DecisionsQuestion(StretchQuestion, kw_only=True):
-    """Which decisions; in order of time."""
+    """Which decisions; in order of time, or by what they took (`-cycle` has the slowest first)."""
 
     namespace: Text | None = None
     pod: Text | None = None  # namespace/name
@@ -159,6 +161,7 @@ class DecisionsQuestion(StretchQuestion, kw_only=True):
     outcome: Text | None = None
     refused_by: Text | None = field(name="refused-by", default=None)
     after: Annotated[int, Meta(ge=-1)] | None = None  # number of a decision
+    sort: Literal["time", "-time", "cycle", "-cycle"] = "time"
     limit: Limit = 200
     next: Name | None = None
 
@@ -204,6 +207,15 @@ class CompareQuestion(NoQuestion, kw_only=True):
     """Runs side by side; the first is what the others are compared with."""
 
     run: Annotated[list[Name], Meta(min_length=2, max_length=4)]
+
+
+class ComparedPodsQuestion(NoQuestion, kw_only=True):
+    """Pods of two runs that these treat otherwise: by delay in the second (`-delay`: the most first), time or name."""
+
+    run: Annotated[list[Name], Meta(min_length=2, max_length=2)]
+    sort: Literal["delay", "-delay", "created", "-created", "pod", "-pod"] = "-delay"
+    limit: Limit = 200
+    next: Name | None = None
 
 
 class StreamQuestion(NoQuestion, kw_only=True):

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from fairway.web import curves, decisions, heat_rows, lanes, nodes, plugin_profile, pods, search, waiting_queue
+from fairway.web.compared_pods import compared_pods
 from fairway.web.comparison import compared, metrics
 from fairway.web.device_subject import DEVICE
 from fairway.web.heat_map import HeatMap, HeatTile, HeatView
@@ -28,6 +29,7 @@ from fairway.web.picture_shapes import CellAnswer, LanesAnswer, RowsAnswer
 from fairway.web.questions import (
     ByRun,
     CellQuestion,
+    ComparedPodsQuestion,
     CompareQuestion,
     CurveQuestion,
     DecisionQuestion,
@@ -53,6 +55,7 @@ from fairway.web.questions import (
     WhyQuestion,
 )
 from fairway.web.shapes import (
+    ComparedPods,
     ComparedRuns,
     CurveAnswer,
     DecisionAnswer,
@@ -162,6 +165,7 @@ ROUTES: Final = (
     Route("/runs/{run}/plugins", StretchQuestion, PluginTree, _of_run(plugin_profile.plugin_tree)),
     Route("/runs/{run}/search", SearchQuestion, FoundNames, _of_run(search.search)),
     Route("/compare", CompareQuestion, ComparedRuns, compared),
+    Route("/compare/pods", ComparedPodsQuestion, ComparedPods, compared_pods, is_table=True),
     Route("/stream", StreamQuestion, EventStream, None, "stream"),
 )  # fmt: skip
 
@@ -209,7 +213,12 @@ def question_of(route: Route, given: Mapping[str, str], query: str) -> Any:
     return question
 
 
-MANY: Final[Mapping[type[NoQuestion], str]] = {CompareQuestion: "run", LanesQuestion: "node", StreamQuestion: "pod"}
+MANY: Final[Mapping[type[NoQuestion], str]] = {
+    CompareQuestion: "run",
+    ComparedPodsQuestion: "run",
+    LanesQuestion: "node",
+    StreamQuestion: "pod",
+}
 """What may be given several times."""
 
 

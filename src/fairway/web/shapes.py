@@ -12,10 +12,10 @@ from typing import Any, Literal
 import msgspec
 
 __all__ = [
-    "ComparedMetric", "ComparedRuns", "CurveAnswer", "DecisionAnswer", "DecisionColumns", "DeviceColumns",
-    "Document", "FilterCount", "FoundNames", "JobColumns", "KnownRun", "MetricAnswer", "MetricShape", "NodeColumns",
-    "PluginTree", "PodColumns", "QueueColumns", "QueuePage", "RunsAnswer", "ShareColumns", "SharesAnswer",
-    "WaitingAnswer", "WaitingColumns", "WaitsAnswer",
+    "ComparedMetric", "ComparedNodes", "ComparedPodColumns", "ComparedPods", "ComparedRuns", "CurveAnswer",
+    "DecisionAnswer", "DecisionColumns", "DeviceColumns", "Document", "FilterCount", "FoundNames", "JobColumns",
+    "KnownRun", "MetricAnswer", "MetricShape", "NodeColumns", "PluginTree", "PodColumns", "QueueColumns",
+    "QueuePage", "RunsAnswer", "ShareColumns", "SharesAnswer", "WaitingAnswer", "WaitingColumns", "WaitsAnswer",
 ]  # fmt: skip
 
 Document = dict[str, Any]
@@ -201,6 +201,7 @@ class QueueColumns(msgspec.Struct):
     attempts: list[int]
     refused_by: list[str | None]
     refusal: list[str | None]
+    wakes: list[str | None]  # what lets it be tried again, in the words of `event`; null: nothing has to
 
 
 class QueuePage(msgspec.Struct):
@@ -284,6 +285,17 @@ class ComparedMetric(msgspec.Struct):
     is_better: list[bool | None]
 
 
+class ComparedNodes(msgspec.Struct):
+    """Nodes of a run beside those of the first, by name; of those that only one has, the first few names."""
+
+    run: str
+    num_both: int
+    num_only_first: int
+    num_only_other: int
+    only_first: list[str]
+    only_other: list[str]
+
+
 class ComparedRuns(msgspec.Struct):
     """Runs side by side; `first`: for each but the first, the first decision in which they part."""
 
@@ -291,3 +303,29 @@ class ComparedRuns(msgspec.Struct):
     notes: list[str]
     metrics: list[ComparedMetric]
     first: list[dict[str, Any]]
+    nodes: list[ComparedNodes]  # of each but the first
+
+
+class ComparedPodColumns(msgspec.Struct):
+    """Pods that got another node in the other run, or theirs after another wait."""
+
+    pod: list[str]
+    created_seconds: list[float]
+    node: list[str | None]
+    other_node: list[str | None]
+    wait_seconds: list[float]  # until it got its node, was gone, or the run ended
+    other_wait_seconds: list[float]
+    delay_seconds: list[float]  # in the other run; negative: it was earlier there
+
+
+class ComparedPods(msgspec.Struct):
+    """A page of them, and of how many pods; what only one run has is counted."""
+
+    num_both: int
+    num_elsewhere: int  # of the total, those with another node
+    num_only_first: int
+    num_only_other: int
+    columns: ComparedPodColumns
+    num_rows: int
+    total: int
+    next: str | None

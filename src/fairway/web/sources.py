@@ -116,6 +116,12 @@ class RunSource:
         """Do jobs wait in queues in it?"""
         return self.run.knows_queues and any(one.batch is not None for one in self.run.schedulers or ())
 
+    def check_queue(self) -> None:
+        """Raise unless the run kept who stood where in the queue."""
+        if not self.run.meta.get("options", {}).get("queue", True):
+            what = "the run does not say who stood where in the queue"
+            raise PageError(404, "not_recorded", what, "record or simulate it with record: {queue: true}")
+
     def rows(self, question: str, **values: Any) -> list[dict[str, Any]]:
         """The answer to a question in SQL, with `$name` for each value."""
         names = list(dict.fromkeys(PARAMETER.findall(question)))

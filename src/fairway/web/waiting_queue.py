@@ -7,14 +7,16 @@ last move of each pod before the time says where it is. Called by `routes`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from fairway.explain.queues.queue_jobs import queue_jobs
 from fairway.explain.run_status import waiting_pods
-from fairway.web.page_error import PageError
 from fairway.web.paging import columns_of, next_word, page_begin
 from fairway.web.pods import last_refusals
 from fairway.web.questions import MomentQuestion, QueueQuestion
 from fairway.web.shapes import QueueColumns, QueuePage, WaitingAnswer, WaitingColumns
 from fairway.web.sources import RunSource
+from fairway.web.waking import what_wakes
 
 __all__ = ["queue_page", "waiting_groups"]
 
@@ -43,9 +45,7 @@ def waiting_groups(source: RunSource, question: MomentQuestion) -> WaitingAnswer
 
 def queue_page(source: RunSource, question: QueueQuestion) -> QueuePage:
     """Those who wait longest first."""
-    if not source.run.meta.get("options", {}).get("queue", True):
-        what = "the run does not say who stood where in the queue"
-        raise PageError(404, "not_recorded", what, "record or simulate it with record: {queue: true}")
+    source.check_queue()
     at, begin = source.time(question.at), page_begin(question)
     some = "" if question.scheduler is None else " AND m.scheduler = $scheduler"
     values = {"at": at} | ({} if question.scheduler is None else {"scheduler": question.scheduler})
@@ -69,7 +69,9 @@ def queue_page(source: RunSource, question: QueueQuestion) -> QueuePage:
         first=begin,
     )
     refusals = last_refusals(source, [row["pod_id"] for row in rows], at)
-    told = [row | refusals.get(row["pod_id"], {"refused_by": None, "refusal": None}) for row in rows]
+    nothing: dict[str, Any] = {"refused_by": None, "refusal": None, "plugins": []}
+    told = [row | refusals.get(row["pod_id"], nothing) for row in rows]
+    told = [row | {"wakes": what_wakes(row["place"], row["plugins"])} for row in told]
     total = sum(row["num"] for row in counts)
     places = {row["place"]: row["num"] for row in counts}
     columns = columns_of(QueueColumns, told)

@@ -21,11 +21,42 @@ export interface ComparedMetric {
   is_better: (boolean | null)[];
 }
 
+export interface ComparedNodes {
+  run: string;
+  num_both: number;
+  num_only_first: number;
+  num_only_other: number;
+  only_first: (string)[];
+  only_other: (string)[];
+}
+
+export interface ComparedPodColumns {
+  pod: (string)[];
+  created_seconds: (number)[];
+  node: (string | null)[];
+  other_node: (string | null)[];
+  wait_seconds: (number)[];
+  other_wait_seconds: (number)[];
+  delay_seconds: (number)[];
+}
+
+export interface ComparedPods {
+  num_both: number;
+  num_elsewhere: number;
+  num_only_first: number;
+  num_only_other: number;
+  columns: ComparedPodColumns;
+  num_rows: number;
+  total: number;
+  next: string | null;
+}
+
 export interface ComparedRuns {
   runs: (string)[];
   notes: (string)[];
   metrics: (ComparedMetric)[];
   first: (Record<string, any>)[];
+  nodes: (ComparedNodes)[];
 }
 
 export interface CurveAnswer {
@@ -266,6 +297,7 @@ export interface QueueColumns {
   attempts: (number)[];
   refused_by: (string | null)[];
   refusal: (string | null)[];
+  wakes: (string | null)[];
 }
 
 export interface QueuePage {
