@@ -143,6 +143,12 @@ def test_the_answer_is_what_nodes_asked_alone_say(drawn: list[Drawn], wish: Draw
         if row["fits"] and about.inspection.totals:
             assert sum(node_document["scores"].values()) == row["total"]
         assert bool(row["reasons"]) == (not row["fits"])
+        assert (node_document["group"] is None) == row["fits"]
+    for number, step in enumerate(document["funnel"]):
+        for place, group in enumerate(step["reasons"]):
+            there = [one["node"] for one in document["perNode"] if one["group"] == (number, place)]
+            assert len(there) == group["nodes"]
+            assert all(one["plugin"] == step["plugin"] for one in document["perNode"] if one["node"] in there)
 
 
 @given(NODES, WISHES)

@@ -8,7 +8,6 @@ asked (`live.api_routes`), which sends it as a document; `read_funnel` reads tha
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -27,11 +26,15 @@ __all__ = [
     "Step",
     "funnel_document",
     "funnel_lines",
+    "funnel_places",
     "make_funnel",
     "read_funnel",
     "refused_rows",
     "single_words",
 ]
+
+Rows = list[int]
+"""Nodes, by their number in the cluster's table."""
 
 
 class Group(NamedTuple):
@@ -72,31 +75,49 @@ class Step(NamedTuple):
 
 def make_funnel(profile: Profile, pod_class: PodClass, diagnosis: Diagnosis | None) -> tuple[Step, ...]:
     """The steps, in the order in which the profile asks its filters; none when there was nothing to ask about."""
+    return tuple(step for step, _ in _steps(profile, pod_class, diagnosis))
+
+
+def funnel_places(profile: Profile, pod_class: PodClass, diagnosis: Diagnosis | None) -> dict[str, tuple[int, int]]:
+    """By node that was refused: at which step of the funnel, and in which of its groups."""
+    names = profile.cluster.nodes.names
+    return {
+        names[row]: (number, place)
+        for number, (_, groups) in enumerate(_steps(profile, pod_class, diagnosis))
+        for place, rows in enumerate(groups)
+        for row in rows
+    }
+
+
+def _steps(profile: Profile, pod_class: PodClass, diagnosis: Diagnosis | None) -> list[tuple[Step, list[Rows]]]:
+    """Each step, and the nodes of each of its groups."""
     if diagnosis is None:
-        return ()
+        return []
     left = diagnosis.num_nodes
+    alive = list(profile.cluster.nodes.row_of.values())
     if diagnosis.pre_filter is not None:
         plugin, refusal = diagnosis.pre_filter
         plugin = plugin or " ".join(diagnosis.restricted_by)
-        return (Step(plugin, left, 0, (Group(_plain(refusal), left),)),)
-    steps: list[Step] = []
+        return [(Step(plugin, left, 0, (Group(_plain(refusal), left),)), [alive])]
+    steps: list[tuple[Step, list[Rows]]] = []
     looked_at = int(np.count_nonzero(diagnosis.which != ABSENT))
     if diagnosis.elsewhere is not None and looked_at < left:
         elsewhere = left - looked_at
         left = looked_at
         unnamed = Group("not named by the pod", elsewhere)
-        steps.append(Step(" ".join(diagnosis.restricted_by), elsewhere, left, (unnamed,)))
+        rows = [row for row in alive if diagnosis.which[row] == ABSENT]
+        steps.append((Step(" ".join(diagnosis.restricted_by), elsewhere, left, (unnamed,)), [rows]))
     by_plugin = refused_rows(diagnosis)
     order = [plugin.name for plugin in profile.filters]
     words_for = {plugin.name: plugin.refused_word for plugin in profile.filters}
     for plugin in sorted(by_plugin, key=lambda name: order.index(name) if name in order else len(order)):
-        refusals = by_plugin[plugin]
-        found = [Refused(refusal, Nodes(profile.cluster, rows)) for refusal, rows in refusals]
-        groups = sorted(_groups(profile, plugin, pod_class, found), key=lambda group: -group.num_nodes)
+        found = [Refused(refusal, Nodes(profile.cluster, rows)) for refusal, rows in by_plugin[plugin]]
+        groups = sorted(_groups(profile, plugin, pod_class, found), key=lambda group: -group[0].num_nodes)
         num_refused = sum(len(nodes) for _, nodes in found)
         left -= num_refused
-        steps.append(Step(plugin, num_refused, left, tuple(groups), words_for.get(plugin, "")))
-    return tuple(steps)
+        step = Step(plugin, num_refused, left, tuple(group for group, _ in groups), words_for.get(plugin, ""))
+        steps.append((step, [rows for _, rows in groups]))
+    return steps
 
 
 def single_words(profile: Profile, pod_class: PodClass, inspection: Inspection) -> dict[str, str]:
@@ -178,21 +199,25 @@ def read_funnel(document: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:
     )
 
 
-def _groups(profile: Profile, plugin: str, pod_class: PodClass, refusals: Sequence[Refused]) -> list[Group]:
+def _groups(
+    profile: Profile, plugin: str, pod_class: PodClass, refusals: Sequence[Refused]
+) -> list[tuple[Group, Rows]]:
     """The nodes that one plugin refused, by what is wrong with them: first those that are short of something."""
     asked = next((one for one in profile.asked_filters if one.name == plugin), None)
     short = [refused for refused in refusals if refused.refusal.shortages]
-    words: Counter[str] = Counter()
+    rows: dict[str, Rows] = {}
     for refusal, nodes in refusals:
         if refusal.shortages:
             continue
         own = () if asked is None else asked.funnel_words(pod_class, nodes, profile.state_of(asked, pod_class))
-        words.update(own or [_plain(refusal)] * len(nodes))
+        for words, row in zip(own or [_plain(refusal)] * len(nodes), nodes.numbers.tolist(), strict=True):
+            rows.setdefault(words, []).append(row)
     groups = [] if asked is None else _short_groups(asked, short)
-    return [*groups, *(Group(text, number) for text, number in words.most_common())]
+    others = sorted(rows.items(), key=lambda one: -len(one[1]))
+    return [*groups, *((Group(words, len(some)), some) for words, some in others)]
 
 
-def _short_groups(plugin: Plugin, refusals: Sequence[Refused]) -> list[Group]:
+def _short_groups(plugin: Plugin, refusals: Sequence[Refused]) -> list[tuple[Group, Rows]]:
     """Each node under one resource: the one that is short on most of the nodes, then the next for the rest."""
     lacking: dict[str, set[int]] = {}
     needed: dict[str, int] = {}
@@ -207,7 +232,8 @@ def _short_groups(plugin: Plugin, refusals: Sequence[Refused]) -> list[Group]:
         if not short:
             continue
         supply = plugin.supply(Nodes(plugin.cluster, np.array(short, np.intp)), resource)
-        groups.append(Group(resource, len(short), resource, needed[resource], int(supply.free.max())))
+        group = Group(resource, len(short), resource, needed[resource], int(supply.free.max()))
+        groups.append((group, short))
         for others in lacking.values():
             others.difference_update(short)
     return groups

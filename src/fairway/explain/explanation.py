@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from fairway.cluster import Cluster
 from fairway.cycle import Inspection, Profile
-from fairway.cycle.funnel import Step, funnel_document, make_funnel, single_words
+from fairway.cycle.funnel import Step, funnel_document, funnel_places, make_funnel, single_words
 from fairway.explain.fixes import Fix, find_fixes, fix_document
 from fairway.explain.trial import Trial, Verdict
 from fairway.kinds.controllers import Wanted
@@ -51,6 +51,7 @@ class Explanation:
         self.num_nodes = num_nodes
         self.inspection = Inspection(pod, num_nodes)
         self.funnel: tuple[Step, ...] = ()
+        self.places: dict[str, tuple[int, int]] = {}  # by node that was refused: at which step, in which group
         self.amounts: dict[str, list[Amount]] = {}  # by node
         self.details: dict[str, str] = {}  # by node that does not fit: what its plugin has to say about just that one
         self.words: dict[str, dict[str, tuple[str, ...]]] = {}  # what lies behind scores: plugin -> node -> lines
@@ -80,6 +81,7 @@ class Explanation:
         self.words = profile.score_words(self.pod)
         pod_class = profile.classify(self.pod)
         self.funnel = make_funnel(profile, pod_class, self.inspection.diagnosis)
+        self.places = funnel_places(profile, pod_class, self.inspection.diagnosis)
         self.details = single_words(profile, pod_class, self.inspection)
         table = self.cluster.nodes
         needs = {"pods": 1, **{name: amount for name, amount in pod_class.requests.items() if amount}}
@@ -168,6 +170,7 @@ class Explanation:
             "perNode": [
                 {
                     **{key: row[key] for key in ("node", "fits", "total", "plugin", "reasons")},
+                    "group": self.places.get(row["node"]),
                     "scores": {plugin: by[row["node"]] for plugin, by in scores.items() if row["fits"]},
                     **self._score_reasons(row["node"]),
                     "resources": [

@@ -15,12 +15,17 @@ from fairway.explain.fixes import fix_line
 from fairway.tables import Column, plain_table
 from fairway.words import amount_text, amount_texts, nodes_text, plugin_text
 
-__all__ = ["answer_lines", "node_lines"]
+__all__ = ["answer_lines", "node_lines", "told_document"]
 
 SHOWN = 5
 """So many nodes are shown unless all are asked for."""
 
 CUT = "(the scheduler had no time to try everything; fairway why --live does)"
+
+
+def told_document(about: Explanation, rows: list[dict[str, Any]], lines: list[str]) -> dict[str, Any]:
+    """For programs: everything, and what people are told."""
+    return {"headline": _headline(about), "text": lines} | about.document(rows)
 
 
 def answer_lines(about: Explanation, all_nodes: bool) -> list[str]:

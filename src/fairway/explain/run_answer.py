@@ -13,7 +13,7 @@ from typing import Any
 
 from fairway.exit_codes import USAGE
 from fairway.explain.explanation import COLUMNS, Explanation
-from fairway.explain.explanation_text import answer_lines, node_lines
+from fairway.explain.explanation_text import answer_lines, node_lines, told_document
 from fairway.explain.jobs.job_answer import explain_run_job
 from fairway.explain.jobs.job_explanation import JobExplanation
 from fairway.explain.jobs.job_text import headline
@@ -74,7 +74,7 @@ class RunAnswer:
         """Everything, in plain values: what `-o json` prints."""
         about = {"run": self.path, "story": story_document(self.story), "atSeconds": self.at, "attempt": self.attempt}
         job = {} if self.job is None else {"job": self.job.document()}
-        return about | self.explanation.document(self.rows()) | job
+        return about | told_document(self.explanation, self.rows(), self.lines()) | job
 
     def lines(self) -> list[str]:
         """The text."""

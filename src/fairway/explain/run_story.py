@@ -60,6 +60,7 @@ class Story:
     attempts: tuple[RecordedAttempt, ...]
     moves: tuple[dict[str, Any], ...]  # alike ones together: origin, place, event, how many
     events: tuple[dict[str, Any], ...]
+    stays: tuple[dict[str, Any], ...]  # moves in order: when, to which place, upon what
     end: float  # of the run
     is_kept: bool  # were all attempts kept?
 
@@ -78,10 +79,13 @@ class Story:
             " GROUP BY origin, place, event ORDER BY min(rowid)",
             number,
         )
+        stays = run.sql("SELECT time_seconds, place, event FROM queue_moves WHERE pod_id = ? ORDER BY rowid", number)
         until = run.end_seconds if row["ended_seconds"] is None else row["ended_seconds"]
         told = "kind = 'Pod' AND subject = ? AND time_seconds BETWEEN ? AND ?"
         events = run.events.where(told, row["pod"], row["created_seconds"], until)
-        return cls(row, attempts, tuple(moves), tuple(events), run.end_seconds, row["attempts"] == len(kept))
+        return cls(
+            row, attempts, tuple(moves), tuple(events), tuple(stays), run.end_seconds, row["attempts"] == len(kept)
+        )
 
     @property
     def waited(self) -> float:
@@ -149,6 +153,7 @@ def story_document(story: Story) -> dict[str, Any]:
         "scheduler": row["scheduler"],
         "owner": row["owner"],
         "priority": row["priority"],
+        "headline": _headline(story),
         "state": story.state,
         "createdSeconds": row["created_seconds"],
         "boundSeconds": row["bound_seconds"],
@@ -160,6 +165,7 @@ def story_document(story: Story) -> dict[str, Any]:
         "attempts": [
             {
                 "attempt": one.row["attempt"],
+                "decision": one.row["decision_id"],
                 "timeSeconds": one.row["time_seconds"],
                 "outcome": one.row["outcome"],
                 "node": one.row["node"],
@@ -177,6 +183,10 @@ def story_document(story: Story) -> dict[str, Any]:
         "queueMoves": [
             {"origin": move["origin"], "place": move["place"], "event": move["event"], "number": move["num"]}
             for move in story.moves
+        ],
+        "stays": [
+            {"timeSeconds": stay["time_seconds"], "place": stay["place"], "event": stay["event"]}
+            for stay in story.stays
         ],
         "events": [
             {"timeSeconds": one["time_seconds"], "reason": one["reason"], "message": one["message"]}

@@ -18,7 +18,7 @@ from fairway.cluster import Cluster
 from fairway.cycle import Outcome, Profile
 from fairway.cycle.asking_aside import asked_aside
 from fairway.explain.explanation import Explanation
-from fairway.explain.explanation_text import answer_lines, node_lines
+from fairway.explain.explanation_text import answer_lines, node_lines, told_document
 from fairway.explain.fixes import fix_steps
 from fairway.explain.more_nodes import Steps
 from fairway.explain.trial import Verdict
@@ -46,7 +46,7 @@ def scheduler_answer(
     lines = answer_lines(about, all_nodes) if node is None else node_lines(about, node)
     return {
         "text": lines,
-        "document": about.document(rows),
+        "document": told_document(about, rows, lines),
         "rows": rows,
         "otherNode": other,
         "fits": about.verdict.is_placed,

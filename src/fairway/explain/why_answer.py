@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from fairway.exit_codes import USAGE
 from fairway.explain.explanation import COLUMNS, Explanation
-from fairway.explain.explanation_text import answer_lines, node_lines
+from fairway.explain.explanation_text import answer_lines, node_lines, told_document
 from fairway.explain.jobs.job_answer import job_of_pod
 from fairway.explain.jobs.job_explanation import JobExplanation
 from fairway.explain.jobs.job_text import headline
@@ -63,7 +63,7 @@ class WhyAnswer:
     def document(self) -> dict[str, Any]:
         """Everything, in plain values: what `-o json` prints."""
         job = {} if self.job is None else {"job": self.job.document()}
-        return self.explanation.document(self.rows()) | job
+        return told_document(self.explanation, self.rows(), self.lines()) | job
 
     def lines(self) -> list[str]:
         """The text."""
