@@ -19,7 +19,7 @@ from fairway.web.openapi import BASE
 from fairway.web.server import PageServer
 from fairway.web.sources import RunSources, open_sources
 
-__all__ = ["Reply", "Served", "at", "schema_problems", "served", "served_sources"]
+__all__ = ["Reply", "Served", "at", "schema_problems", "served", "served_sources", "serving"]
 
 
 class Reply(NamedTuple):
@@ -84,13 +84,22 @@ def served(paths: Sequence[str]) -> AbstractContextManager[Served]:
 @contextmanager
 def served_sources(sources: RunSources) -> Iterator[Served]:
     """Serve them for as long as the block lasts."""
+    try:
+        with serving(sources, new_token()) as server:
+            yield server
+    finally:
+        sources.close()
+
+
+@contextmanager
+def serving(sources: RunSources, token: str, port: int = 0) -> Iterator[Served]:
+    """The same, and they are there afterwards, too."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    token = new_token()
     server = PageServer(sources, token)
     try:
-        port = asyncio.run_coroutine_threadsafe(server.start(), loop).result(60)
+        port = asyncio.run_coroutine_threadsafe(server.start(port), loop).result(60)
         yield Served(sources, token, port)
     finally:
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(60)
@@ -98,7 +107,6 @@ def served_sources(sources: RunSources) -> Iterator[Served]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
-        sources.close()
 
 
 def at(*parts: object, **query: object) -> str:

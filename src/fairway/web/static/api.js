@@ -1,4 +1,5 @@
-// Questions to the server. The token came in the part of the URL that is never sent; it is kept for this tab alone.
+// Questions to the server. The token came in the part of the URL that is never sent; it is kept for this tab alone. That
+// of a cluster, which somebody typed in, is kept nowhere: whoever loads the page again is asked again.
 
 const BASE = "/fairway/api/v1";
 const TOKEN = "fairway-token";
@@ -23,9 +24,12 @@ export function takeToken() {
   history.replaceState(null, "", location.pathname + location.search);
 }
 
-/** @param {string} token */
-export function setToken(token) {
-  sessionStorage.setItem(TOKEN, token);
+let typed = "";
+
+/** @param {string} token @param {boolean} isKept it is this server's alone */
+export function setToken(token, isKept) {
+  if (isKept) sessionStorage.setItem(TOKEN, token);
+  else typed = token;
 }
 
 /** @param {Record<string, string | number | string[] | boolean | null | undefined>} values */
@@ -48,7 +52,7 @@ async function fetched(path, signal) {
   underWay += 1;
   try {
     signal?.throwIfAborted();
-    const headers = { Authorization: `Bearer ${sessionStorage.getItem(TOKEN) ?? ""}` };
+    const headers = { Authorization: `Bearer ${typed || (sessionStorage.getItem(TOKEN) ?? "")}` };
     const response = await fetch(BASE + path, { headers, signal }).catch((error) => {
       if (signal?.aborted) throw error;
       throw new Refused(0, "no_server", "the server does not answer", "it may have been ended: start fairway ui again, or try again");
@@ -63,13 +67,17 @@ async function fetched(path, signal) {
   }
 }
 
+/** What is read as it comes. @param {(string | number)[]} parts @param {Record<string, any>} values @param {AbortSignal} [signal] */
+export function opened(parts, values, signal) {
+  return fetched(parts.map((part) => `/${encodeURIComponent(part)}`).join("") + query(values), signal);
+}
+
 /**
  * A JSON answer. Parts of the path are percent-encoded.
  * @param {(string | number)[]} parts @param {Record<string, any>} [values] @param {AbortSignal} [signal] @returns {Promise<any>}
  */
 export async function ask(parts, values = {}, signal) {
-  const path = parts.map((part) => `/${encodeURIComponent(part)}`).join("");
-  return (await fetched(path + query(values), signal)).json();
+  return (await opened(parts, values, signal)).json();
 }
 
 /**
@@ -77,7 +85,5 @@ export async function ask(parts, values = {}, signal) {
  * @param {(string | number)[]} parts @param {Record<string, any>} [values] @param {AbortSignal} [signal]
  */
 export async function bytes(parts, values = {}, signal) {
-  const path = parts.map((part) => `/${encodeURIComponent(part)}`).join("");
-  const response = await fetched(path + query(values), signal);
-  return new Uint8Array(await response.arrayBuffer());
+  return new Uint8Array(await (await opened(parts, values, signal)).arrayBuffer());
 }

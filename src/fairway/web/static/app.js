@@ -3,9 +3,11 @@
 import { ask, Refused, setToken, takeToken } from "./api.js";
 import { announce, fill, h } from "./dom.js";
 import { bind, clearPageKeys, showHelp } from "./keys.js";
+import { liveFrame, liveView } from "./live.js";
 import { emptyBox, errorBox, skeleton } from "./part.js";
 import { searchBox } from "./search.js";
 import { change, go, here, link, onMove } from "./state.js";
+import { follow, retry } from "./stream.js";
 import { goTo, look, move, within, zoom } from "./stretch.js";
 import { apply, nextTheme } from "./theme.js";
 import { timeBar } from "./time_bar.js";
@@ -29,6 +31,9 @@ let shownRun = "";
 let update;
 /** @type {{element: HTMLElement, redraw: () => void} | null} */
 let bar = null;
+/** Of a scheduler at work. @type {ReturnType<typeof liveFrame> | null} */
+let live = null;
+let navigated = "";
 let frame = 0;
 
 const main = h("main", { id: "main", tabindex: -1 });
@@ -53,8 +58,11 @@ function moment(name, otherwise) {
   return Number.isFinite(said) ? said : otherwise;
 }
 
+/** The stretch that all pages look at: what the URL says, or so much until now. */
 function seen() {
-  return within(run(), moment("from", run().begin), moment("to", run().end));
+  const now = run();
+  const last = moment("last", 0);
+  return within(now, last > 0 ? now.end - last : moment("from", now.begin), last > 0 ? now.end : moment("to", now.end));
 }
 
 /** @returns {View} */
@@ -62,6 +70,7 @@ function view() {
   const { signal } = leaving;
   return {
     main, signal, runs,
+    live: live && liveView(signal),
     get run() { return run(); },
     get args() { return here().args; },
     get query() { return here().query; },
@@ -120,7 +129,7 @@ function drawFrame() {
   leavingRun = new AbortController();
   shownRun = now.id;
   fill(chooser, ...runs.map(({ id, name }) => h("option", { value: id, selected: id === now.id, title: name }, id)));
-  fill(state, now.state, now.state === "complete" ? "" : " ⚠");
+  fill(state, ...(live ? [live.state] : [now.state, now.state === "complete" ? "" : " ⚠"]));
   state.className = `run-state ${now.state}`;
   state.title = `${count(now.nodes)} nodes, ${count(now.pods)} pods, ${count(now.decisions)} decisions, ${clock(now.begin)}–${clock(now.end)}`;
   const words = /** @type {Record<string, string>} */ ({
@@ -133,18 +142,22 @@ function drawFrame() {
 }
 
 function drawNav() {
-  const { page } = here();
+  const { page, query } = here();
+  if (navigated === (navigated = `${page}?${query}`)) return; // time went on, and somebody may stand on a link
   fill(nav, ...PAGES.map(([name, title]) => h("a", { href: link(name), "aria-current": name === page ? "page" : null }, title)));
 }
 
 /** Somebody has to be told the token, once. @param {Refused} refused */
 function askForToken(refused) {
+  if (document.activeElement instanceof HTMLInputElement && main.contains(document.activeElement)) return;
+  const isOwn = refused.code === "no_token";
   const input = h("input", { type: "password", "aria-label": "token", autocomplete: "off", required: true });
   fill(main, h("h1", {}, "Fairway"), h("form", { class: "part", submit: (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
-    setToken(input.value.trim());
+    setToken(input.value.trim(), isOwn);
+    shown = "";
     void start();
-  } }, h("p", {}, h("strong", {}, refused.message)), h("p", {}, "Open the whole URL that fairway ui printed, or paste its token here."), input, " ", h("button", {}, "Open")));
+  } }, h("p", {}, h("strong", {}, refused.message)), h("p", {}, refused.hint), input, " ", h("button", {}, "Open")));
   input.focus();
 }
 
@@ -152,11 +165,19 @@ async function start() {
   fill(main, skeleton());
   try {
     runs = (await ask(["runs"])).runs;
+    if (live) retry();
+    else if (runs.some((one) => one.state === "live")) {
+      live = liveFrame(view, moved, (error) => { leaving.abort(); askForToken(error); });
+      const present = () => look(run(), run().end - (view().to - view().from), run().end);
+      bind("l", "follow the present", present);
+      live.state.addEventListener("click", present);
+      follow();
+    }
     if (!document.querySelector("header")) {
       document.body.append(h("header", {}, h("a", { class: "brand", href: "/fairway/ui/" }, "Fairway"), chooser, state, nav, search.element,
-        quiet("◐", "colours", "light, dark, as the system (t)", turn), quiet("?", "keys", "all keys (?)", showHelp)), notes, main, foot);
+        quiet("◐", "colours", "light, dark, as the system (t)", turn), quiet("?", "keys", "all keys (?)", showHelp)), notes, live?.banner ?? "", main, foot);
+      onMove(moved);
     }
-    onMove(() => { frame ||= requestAnimationFrame(() => { void show(); }); });
     await show();
   } catch (error) {
     if (error instanceof Refused && error.status === 401) askForToken(error);
@@ -167,6 +188,10 @@ async function start() {
 /** @param {string} sign @param {string} name @param {string} title @param {() => void} click */
 function quiet(sign, name, title, click) {
   return h("button", { type: "button", class: "quiet", "aria-label": name, title, click }, sign);
+}
+
+function moved() {
+  frame ||= requestAnimationFrame(() => { void show(); });
 }
 
 function turn() {

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { bars } from "./bars.js";
-import { h } from "./dom.js";
+import { fill, h } from "./dom.js";
 import { lines } from "./lines.js";
 import { part } from "./part.js";
 import { link } from "./state.js";
@@ -12,16 +12,17 @@ import { clock, count, counted, length, measured } from "./words.js";
 /** What people ask about first, by the beginnings of names of metrics. */
 const FIRST = ["pods_placed", "pods_waiting", "wait_p50", "wait_p95", "utilisation_cpu", "utilisation_memory", "utilisation_nvidia", "nodes_used_mean", "nodes_used", "preemptions"];
 
+const HEAD_EVERY = 10;
+
 /** @type {Page} */
 export const page = {
   title: "Overview",
   show(view) {
     const { run, signal } = view;
     const time = () => ({ from: view.from, to: view.to });
-    /** @type {(() => void)[]} */
-    const redraws = [];
-    let seen = "";
-    let moment = view.at;
+    /** @type {Map<string, () => void>} */
+    const redraws = new Map();
+    let [seen, asked, moment, headed] = ["", "", view.at, run.end];
 
     /** @param {string} title @param {string} what @param {Record<string, any>} [more] @param {Partial<import("./lines.js").LinesOptions>} [look] */
     const curve = (title, what, more = {}, look = {}) => {
@@ -32,7 +33,7 @@ export const page = {
         draw: (answer) => {
           const drawn = lines(() => view, { title, unit: answer.unit, time: answer.time, ...look,
             series: Object.entries(answer.series).map(([name, values]) => ({ name, values: /** @type {number[]} */ (values) })) });
-          redraws.push(drawn.redraw);
+          redraws.set(title, drawn.redraw);
           return drawn.element;
         },
       });
@@ -49,6 +50,11 @@ export const page = {
             table(["metric", "value", "better", "meaning"], metrics.map((/** @type {any} */ metric) => [metric.name, measured(metric.unit, metric.value), metric.better || "–", metric.meaning]), { words: [2, 3] }))];
       },
     });
+    const now = h("div", { class: "cards" });
+    view.live?.onTick((tick) => fill(now, ...[
+      ["waiting now", count(Object.values(tick.queue).reduce((all, pods) => all + pods, 0))], ["attempts that placed", count(tick.placed)], ["that failed", count(tick.failed)],
+      ...Object.entries(tick.utilisation).slice(0, 4).map(([name, share]) => [`${name} held now`, measured("share", share)]),
+    ].map(([name, value]) => h("div", {}, h("span", { class: "soft" }, name), h("b", {}, value)))));
     const waiting = part(signal, {
       title: "Who waits, and why",
       ask: (stop) => ask(["runs", run.id, "waiting"], { at: view.at }, stop),
@@ -61,20 +67,22 @@ export const page = {
     view.main.append(
       h("h1", {}, run.id),
       h("p", { class: "soft" }, `${run.name} · ${counted(run.nodes, "node")}, ${counted(run.pods, "pod")}, ${counted(run.decisions, "decision")} · ${run.policies.join(", ")}${run.origin ? ` · ${run.origin}` : ""} · seed ${run.seed}`),
-      head.element, h("div", { class: "grid" }, h("div", { class: "whole" }, waiting.element), ...parts.map((made) => made.element)),
+      ...(view.live ? [now] : []), head.element, h("div", { class: "grid" }, h("div", { class: "whole" }, waiting.element), ...parts.map((made) => made.element)),
     );
-    seen = `${view.from} ${view.to}`;
+    [seen, asked] = [`${view.from} ${view.to}`, `${view.query}`];
 
     return () => {
-      const now = `${view.from} ${view.to}`;
-      for (const redraw of redraws) redraw();
-      if (now !== seen) {
-        redraws.length = 0;
-        for (const made of parts) void made.refresh();
+      const [stretch, query] = [`${view.from} ${view.to}`, `${view.query}`];
+      /** What is looked at closely holds still while nothing but time goes on. @param {{element: HTMLElement, refresh: () => Promise<void>}} made */
+      const refresh = (made) => { if (query !== asked || !made.element.matches(":hover, :focus-within")) void made.refresh(); };
+      for (const redraw of redraws.values()) redraw();
+      if (stretch !== seen) parts.forEach(refresh);
+      if (moment !== view.at) refresh(waiting);
+      if (run.end - headed > HEAD_EVERY) {
+        headed = run.end;
+        refresh(head);
       }
-      if (moment !== view.at) void waiting.refresh();
-      seen = now;
-      moment = view.at;
+      [seen, asked, moment] = [stretch, query, view.at];
     };
   },
 };

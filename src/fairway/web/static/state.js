@@ -4,7 +4,7 @@
 
 const BASE = "/fairway/ui/";
 /** What goes along from page to page. */
-const KEPT = ["run", "from", "to", "at"];
+const KEPT = ["run", "from", "to", "last", "at"];
 const REST = 200;
 
 /** @typedef {{page: string, args: string[], query: URLSearchParams}} Place */

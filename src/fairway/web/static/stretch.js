@@ -4,7 +4,7 @@ import { change } from "./state.js";
 
 const LEAST = 1 / 64;
 
-/** @typedef {{begin: number, end: number}} Bounds */
+/** @typedef {{begin: number, end: number, state?: string}} Bounds */
 
 /**
  * A stretch within bounds, as long as it was as far as that goes.
@@ -17,11 +17,16 @@ export function within(run, from, to) {
   return { from: begin, to: begin + span };
 }
 
-/** Look at another stretch. @param {Bounds} run @param {number} from @param {number} to */
+/**
+ * Look at another stretch; one that reaches the present of a scheduler at work goes on to do so.
+ * @param {Bounds} run @param {number} from @param {number} to
+ */
 export function look(run, from, to) {
   const seen = within(run, from, to);
-  const isWhole = seen.from <= run.begin && seen.to >= run.end;
-  change(isWhole ? { from: null, to: null } : { from: seen.from, to: seen.to });
+  const isLate = seen.to >= run.end;
+  if (isLate && seen.from <= run.begin) change({ from: null, to: null, last: null });
+  else if (isLate && run.state === "live") change({ from: null, to: null, last: seen.to - seen.from });
+  else change({ from: seen.from, to: seen.to, last: null });
 }
 
 /** Closer or farther around a moment. @param {Bounds} run @param {{from: number, to: number}} seen @param {number} factor @param {number} around */

@@ -20,6 +20,7 @@ export function timeBar(view, leaving) {
   /** @type {{time: number[], utilisation: [string, number[]] | null, waiting: number[]}} */
   let curves = { time: [], utilisation: null, waiting: [] };
   let width = 1;
+  let asked = -Infinity;
   /** @type {"from" | "to" | "both" | null} */
   let held = null;
   const words = h("span", { class: "time-words" });
@@ -110,18 +111,27 @@ export function timeBar(view, leaving) {
   }, { capture: true });
   made.canvas.addEventListener("pointerup", () => { held = null; });
 
-  void (async () => {
+  async function load() {
     const { run } = view();
+    asked = run.end;
     try {
       const [use, waiting] = await Promise.all(["utilisation", "waiting"].map((what) => ask(["runs", run.id, "curves", what], { points: POINTS }, leaving)));
       const [name] = Object.keys(use.series);
       const values = /** @type {number[][]} */ (Object.values(waiting.series));
       curves = { time: use.time, utilisation: name ? [`${name} held`, use.series[name]] : null, waiting: values[0] ?? [] };
+      failed.textContent = "";
       made.redraw();
     } catch (error) {
       if (!leaving.aborted) failed.textContent = sentence(error);
     }
-  })();
+  }
+  /** A run that goes on is asked for again before it is a quarter of a column older. */
+  function redraw() {
+    const { begin, end } = view().run;
+    if (end - asked > (end - begin) / POINTS / 4) void load();
+    made.redraw();
+  }
+  void load();
   const keys = h("span", { class: "soft keys-hint" }, h("i", { class: "c0" }), " held  ", h("i", { class: "c1" }), " waiting");
-  return { element: h("div", { class: "time-bar" }, h("div", { class: "time-line" }, words, failed, keys), made.element), redraw: made.redraw };
+  return { element: h("div", { class: "time-bar" }, h("div", { class: "time-line" }, words, failed, keys), made.element), redraw };
 }

@@ -1,0 +1,184 @@
+"""Pages of a scheduler at work: they follow the present until somebody looks elsewhere, and say when they can not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from fairway.stream.told import Attempt, Event, PodRef
+from fairway.stream.watching import Gap
+from tests.browser.looking import Look, until, url
+from tests.web.live_streams import StillClock, fed, told_run
+from tests.web.served import Served, serving
+
+TOKEN = "t" * 43
+DECISIONS = """() => import('/fairway/ui/static/stream.js').then(({ on }) => {
+    window.told = []; window.gaps = [];
+    on('decisions', (told) => { window.told.push(...told.columns.attempt); }, new AbortController().signal);
+    on('gap', (gap) => { window.gaps.push(gap.lost); }, new AbortController().signal);
+})"""
+
+
+class Cluster:
+    """A scheduler that does what the test says."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.clock = StillClock()
+        self.sources = fed(events, self.clock)
+        self.history = self.sources.history
+
+    def goes_on(self, seconds: float) -> None:
+        """Time passes; nothing happens."""
+        self.clock.time += seconds
+
+    def tries(self, *attempts: int, gap: Gap | None = None) -> None:
+        """A pod is tried, and fits nowhere."""
+        ref = PodRef("default", "stubborn", "u-stubborn")
+        what = [Attempt(ref, "s", number, "unschedulable", num_nodes=3) for number in attempts]
+        self.history.take("abc", None, gap, [Event(self.history.now, one) for one in what])
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    made = Cluster(told_run(tmp_path)[1])
+    yield made
+    made.sources.close()
+
+
+@pytest.fixture
+def live(cluster: Cluster) -> Iterator[Served]:
+    with serving(cluster.sources, TOKEN) as server:
+        yield server
+
+
+@pytest.fixture
+def look_live(browser: Browser, live: Served) -> Iterator[Look]:
+    looking = Look(browser, f"http://127.0.0.1:{live.port}", TOKEN)
+    yield looking
+    looking.close()
+
+
+def words(page: Page) -> str:
+    return page.locator(".time-words").inner_text()
+
+
+def state(page: Page) -> str:
+    return page.locator("header .run-state").inner_text()
+
+
+def test_it_follows_the_present_until_somebody_looks_elsewhere(cluster: Cluster, look_live: Look) -> None:
+    page = look_live.at("")
+    until(page, lambda: state(page).startswith("live"), "it is live")
+    before = words(page)
+    assert "00:30:00 · 30 m" in before
+    cluster.goes_on(60)
+    until(page, lambda: "00:31:00 · 31 m" in words(page), "the present is shown")
+    page.keyboard.press("w")
+    until(page, lambda: "from=" in url(page), "another stretch is looked at")
+    seen = words(page).partition(" · moment")[0]
+    cluster.goes_on(60)
+    until(page, lambda: "00:32:00" in words(page), "the moment is the present's still")
+    assert words(page).startswith(seen)
+    page.keyboard.press("l")
+    until(page, lambda: "last=" in url(page), "it follows")
+    assert "from=" not in url(page)
+    cluster.goes_on(60)
+    until(page, lambda: "– 00:33:00" in words(page), "the present is shown again")
+    assert page.locator("header .run-state button").get_attribute("aria-pressed") == "true"
+
+
+def test_the_headline_is_told_each_second(cluster: Cluster, look_live: Look) -> None:
+    page = look_live.at("")
+    card = page.locator("main .cards").first
+    until(page, lambda: "that failed" in card.inner_text(), "the numbers of now are there")
+    failed = cluster.history.num_failed
+    cluster.tries(1, 2, 3)
+    until(page, lambda: f"{failed + 3}" in card.inner_text().replace("\u202f", ""), "three more have failed")
+
+
+def test_what_is_missing_is_told_and_can_be_put_away(cluster: Cluster, look_live: Look) -> None:
+    page = look_live.at("")
+    until(page, lambda: "that failed" in page.locator("main .cards").first.inner_text(), "the stream is read")
+    cluster.tries(9, gap=Gap(7, 2, 8, "slow reader"))
+    gap = page.locator(".notes .gap")
+    until(page, lambda: gap.count() == 1, "the gap is told")
+    assert gap.inner_text().startswith("7 events between ")
+    assert " and 00:30:00 are missing: slow reader." in gap.inner_text()
+    gap.locator("button").click()
+    assert gap.count() == 0
+
+
+def test_who_is_hidden_reads_nothing_and_catches_up_when_shown(cluster: Cluster, look_live: Look) -> None:
+    page = look_live.at("")
+    page.evaluate(DECISIONS)
+    cluster.tries(1, 2)
+    until(page, lambda: page.evaluate("() => told.join()") == "1,2", "they are told")
+    hide = """(hidden) => {
+        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+    }"""
+    page.evaluate(hide, arg=True)
+    cluster.tries(3)
+    cluster.goes_on(60)
+    cluster.tries(4)
+    page.evaluate(hide, arg=False)
+    until(page, lambda: page.evaluate("() => told.join()") == "1,2,3,4", "each once")
+    until(page, lambda: "00:31:00" in words(page), "the present is shown")
+    assert page.evaluate("() => gaps.length") == 0
+
+
+def test_a_server_that_is_gone_is_asked_again_and_goes_on_where_it_was(cluster: Cluster, browser: Browser) -> None:
+    with serving(cluster.sources, TOKEN) as first:
+        look = Look(browser, f"http://127.0.0.1:{first.port}", TOKEN)
+        look.expected |= {"Failed to load resource", "ERR_", "the server does not answer"}
+        page = look.at("")
+        page.evaluate(DECISIONS)
+        cluster.tries(1)
+        until(page, lambda: page.evaluate("() => told.join()") == "1", "it is told")
+    late = page.locator(".notes strong")
+    until(page, lambda: late.count() == 1, "it says how old it is")
+    assert "s ago" in state(page)
+    assert "It is asked again in" in page.locator(".notes").last.inner_text()
+    cluster.tries(2)
+    with serving(cluster.sources, TOKEN, first.port):
+        page.locator(".notes button").last.click()
+        until(page, lambda: page.evaluate("() => told.join()") == "1,2", "it goes on where it was")
+        until(page, lambda: not late.count(), "nothing is old")
+        assert page.evaluate("() => gaps.length") == 0
+        look.close()
+
+
+def test_a_scheduler_that_is_not_heard_any_more_is_told_from_a_server_that_is(
+    cluster: Cluster, look_live: Look
+) -> None:
+    page = look_live.at("")
+    cluster.history.trouble = "connection refused"
+    cluster.goes_on(40)
+    notes = page.locator(".notes").last
+    until(page, lambda: "connection refused" in notes.inner_text(), "why nothing comes")
+    assert "What is shown is 15" in notes.inner_text()  # 113 s since it was heard, and 40
+    cluster.tries(1)
+    until(page, lambda: not notes.inner_text(), "it is heard again")
+
+
+def test_pods_that_a_page_watches_are_told_of_until_it_is_left(cluster: Cluster, look_live: Look) -> None:
+    page = look_live.at("")
+    page.evaluate("""() => import('/fairway/ui/static/live.js').then(({ liveView }) => {
+        window.seen = []; window.left = new AbortController();
+        liveView(left.signal).onPod('default/stubborn', (told) => { seen.push(told.what.attempt); });
+    })""")
+    for attempt in range(1, 200):
+        cluster.tries(attempt)
+        if page.evaluate("() => seen.length"):
+            break
+        page.wait_for_timeout(50)
+    last = attempt
+    until(page, lambda: last in page.evaluate("() => seen"), "it is told of")
+    page.evaluate("() => left.abort()")
+    page.evaluate(DECISIONS)
+    cluster.tries(900)
+    until(page, lambda: 900 in page.evaluate("() => told"), "others hear of it")
+    assert 900 not in page.evaluate("() => seen")
