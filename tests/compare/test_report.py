@@ -170,6 +170,12 @@ def test_the_first_different_decision_comes_with_commands_that_work(
         assert capsys.readouterr().out
 
 
+def test_it_says_what_serves_its_runs_as_pages(root: Element, runs: Runs) -> None:
+    (section,) = (one for one in root.all("section") if one.attributes.get("aria-label") == "As pages")
+    (command,) = section.of_class("command")
+    assert shlex.split(command.text) == ["fairway", "ui", str(runs["default", 4]), str(runs["packed", 4])]
+
+
 def test_without_runs_there_is_no_command_but_a_way_to_one(tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     assert main(["compare", str(small_scenario(tmp_path)), "--html", str(report)]) == 0

@@ -180,6 +180,14 @@ def test_published_medians_are_dots_that_keep_their_shape() -> None:
     assert not ET.fromstring(lines_svg(unallocated(results()))).findall("circle")
 
 
+def test_published_medians_above_ours_are_within_the_frame() -> None:
+    made = results(published=True)  # of every metric the same numbers, far above our own fragmentation
+    _, fragmentation, _ = lines_of_trace(made, "default")
+    heights = [float(str(dot.get("cy"))) for dot in ET.fromstring(lines_svg(fragmentation)).findall("circle")]
+    assert heights
+    assert all(0 <= height <= 220 for height in heights)
+
+
 def test_readings_are_the_medians_at_round_loads() -> None:
     figure = unallocated(results())
     readings = load_readings(figure)

@@ -29,7 +29,7 @@ for (const element of document.querySelectorAll("body *:not(script)")) {
   if (size < 11) found.small.push(`${words}: ${size}`);
   const ratio = contrast(rgba(isDrawn ? style.fill : style.color), ground(element));
   if (ratio < 4.5) found.faint.push(`${words}: ${ratio.toFixed(2)}`);
-  const card = element.closest(".card"), box = element.getBoundingClientRect();
+  const card = element.closest(".part, .cards > div"), box = element.getBoundingClientRect();
   const edge = card ? card.getBoundingClientRect().right : innerWidth;
   if (!element.closest(".wide") && box.right > edge + 1) found.out.push(words);
 }

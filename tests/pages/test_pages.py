@@ -25,6 +25,7 @@ def comparison(**values: object) -> str:
         "failures": [],
         "partings": [],
         "is_kept": True,
+        "look": "",
         "cards": None,
         "mark": "",
         "plots": [],
@@ -55,6 +56,7 @@ def row(title: str = "t", meaning: str = "m") -> TableRow:
         {"failures": [EVIL]},
         {"partings": [{"sentence": EVIL, "commands": []}]},
         {"partings": [{"sentence": "", "commands": [EVIL]}]},
+        {"look": EVIL},
         {"plots": [plot(title=EVIL)]},
         {"plots": [plot(meaning=EVIL)]},
         {"plots": [plot(note=EVIL)]},
@@ -117,4 +119,5 @@ def test_templates_are_part_of_the_package() -> None:
         "colours.css",
         "dark.css",
         "report.css",
+        "shared.css",
     }

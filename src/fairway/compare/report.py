@@ -7,6 +7,7 @@ over time, the distribution of waits, and all metrics with spread, those that ch
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -26,6 +27,7 @@ __all__ = ["OptimumSection", "report_html"]
 
 NUM_CARDS: Final = 5
 MOST_STEPS: Final = 100  # of defragmentation
+MOST_RUNS: Final = 8  # that fairway ui shows
 CARDS: Final = (
     "pods_waiting",
     "wait_mean",
@@ -106,6 +108,7 @@ def report_html(
         failures=failures,
         partings=[_parting_text(parting, comparison, is_kept=is_kept) for parting in parted],
         is_kept=is_kept,
+        look=_look_command(comparison.policies) if is_kept else "",
         cards=_cards(comparison),
         mark=element("span", MARK) if parting_marks(comparison, parted) else "",
         plots=[*curves_over_time(comparison, parted), waits_card(comparison)],
@@ -120,6 +123,11 @@ def report_html(
 def _parting_text(parting: Parting, comparison: Comparison, *, is_kept: bool) -> PartingText:
     commands = why_commands(parting, comparison.policies) if is_kept else []
     return PartingText(parting.sentence(comparison.first.name), commands)
+
+
+def _look_command(policies: Sequence[PolicyRuns]) -> str:
+    """What serves each policy's first run as pages, as many as are shown at once."""
+    return shlex.join(["fairway", "ui", *(policy.paths[policy.seeds[0]] for policy in policies[:MOST_RUNS])])
 
 
 def _is_changed(row: MetricRow, comparison: Comparison) -> bool:

@@ -68,7 +68,8 @@ class Lines:
     @property
     def y_top(self) -> float:
         """The largest value in sight."""
-        return max((float(np.nanmax(line.curve.high)) for line in self.lines if len(line.curve.high)), default=1.0)
+        drawn = [values for line in self.lines for values in (line.curve.high, line.published) if values is not None]
+        return max((float(np.nanmax(values)) for values in drawn if len(values)), default=1.0)
 
 
 @dataclass(frozen=True)

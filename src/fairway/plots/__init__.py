@@ -144,7 +144,8 @@ def nodes(run: Run, resource: str = "cpu", *, axes: Axes | None = None) -> Axes:
     axes.set_yticks(places, words, parse_math=False)
     for pool in rows.pools[1:]:
         axes.axhline(pool.begin, color="white", linewidth=1.5)
-    axes.set(xlabel="time (h)", title=f"{resource} held on each node")
+    absent = "; grey: not there" if np.isnan(shares).any() else ""
+    axes.set(xlabel="time (h)", title=f"{resource} held on each node{absent}")
     bar = axes.figure.colorbar(image, ax=axes)
     bar.ax.yaxis.set_major_formatter(_percent)
     return axes

@@ -33,15 +33,17 @@ LineStyle = str | tuple[int, tuple[float, ...]]
 INCHES_A_KEY: Final = 1.2  # of a legend
 STYLE: Final[Any] = {
     "font.size": 9,
-    "axes.edgecolor": "#9aa3ad",
+    "axes.edgecolor": "#6b7380",
     "axes.labelcolor": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": "#e5e7eb",
-    "xtick.color": "#6b7280",
-    "ytick.color": "#6b7280",
+    "grid.color": "#808a97",
+    "grid.linestyle": ":",
+    "grid.linewidth": 0.6,
+    "xtick.color": "#566070",
+    "ytick.color": "#566070",
     "legend.frameon": False,
 }
 

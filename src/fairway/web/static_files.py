@@ -3,7 +3,8 @@
 In: a path below `/fairway/ui/`. Out: a `StaticFile`, or None where there is no such file. The document is the same
 under every path that may be a page's, since the pages read the path themselves. Everything is read once and kept, and
 has a tag of its content, so that a browser loads it once. Scripts are sent without their comments, which are for those
-who read the sources; lines keep their numbers. Colours are those of the reports. Called by `server`.
+who read the sources; lines keep their numbers. Colours and the looks of words
+and tables are those of the reports. Called by `server`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["PAGES", "StaticFile", "static_file"]
 PAGES: Final = "/fairway/ui/"
 FILES: Final = "static/"
 KINDS: Final = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
-SHARED: Final = ("colours.css", "dark.css")
+SHARED: Final = ("colours.css", "dark.css", "shared.css")
 """Those that are `fairway.pages`'s."""
 COMMENT: Final = re.compile(r"^[ \t]*//[^\n]*|/\*\*.*?\*/", re.MULTILINE | re.DOTALL)
 """A line that is nothing else, or what a type checker reads."""
