@@ -24,7 +24,7 @@ from tests.live.virtual_clock import VirtualClock
 )
 def test_a_clock_that_is_set_is_told_once(shift: float, words: str) -> None:
     clock = VirtualClock()
-    watch = ClockWatch(clock)
+    watch = ClockWatch(clock, clock.now)
     clock.jump(40.0)  # the process stood still: both clocks went on
     assert watch.look() == ""
     clock.set_wall_clock(clock.now() + shift)

@@ -61,7 +61,7 @@ class Desk(PassDemand):
         """`epoch` is what the time of day was when the world's clock showed 0, in seconds since 1970."""
         self.settings = settings = settings.as_of(world.now(), epoch)
         self.world = world
-        self.epoch = epoch
+        self.epoch, self.wall_offset = epoch, 0.0  # see `upkeep.wall_time`
         self._rules, self._replan, self.order = settings.rules, settings.replan, JobOrder(settings.queues)
         self._starting: dict[str, BatchJob] = {}  # released or placed, and not running yet
         self._vain = VainJobs()

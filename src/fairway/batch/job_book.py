@@ -47,7 +47,7 @@ class JobBook:
         """`aliases`: queues by the names that Kueue's users know them by; `start`: see `wishes`."""
         self.cluster = cluster
         self.sayings = JobSayings(cluster, aliases, start)
-        self._start = start
+        self.start = start
         self._number = 0
         self.unwatched: Unwatched | None = None  # while it is heard what happened when nobody led
         self.bill: Callable[[BatchJob], float] = _nothing  # notes who pays for a job that starts, and says its rate
@@ -167,7 +167,7 @@ class JobBook:
         maker = self.makers.get(owner)
         if maker is None or maker.spec.suspend:
             return False
-        job = owning_job(maker, self._start)
+        job = owning_job(maker, self.start)
         return job.active_deadline is None or now < job.started + job.active_deadline
 
     def _comes_again(self, job: BatchJob, is_deleted: bool) -> bool:

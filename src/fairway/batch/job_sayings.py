@@ -28,7 +28,7 @@ class JobSayings:
     def __init__(self, cluster: Cluster, aliases: Mapping[str, str], start: float = 0.0) -> None:
         """`aliases`: queues by the names that Kueue's users know them by; `start`: see `wishes`."""
         self._cluster = cluster
-        self._start = start
+        self.start = start
         self.aliases = aliases
         self.volcano_aliases: Mapping[str, str] = {}  # the same for those of Volcano
         self.makes_pods = True  # does anybody make bare pods anew that ask for it?
@@ -104,5 +104,5 @@ class JobSayings:
         said = [said for each in self.holders(pod) for said in (each.metadata.annotations, each.metadata.labels)]
         if (shared := self._cluster.wishes.of(pod)) is not None:  # by what made it, be it that it names no queue
             said.append({EXCLUSIVE: shared})
-        wishes = read_wishes(said, pod, queue, submitted, self._start)
+        wishes = read_wishes(said, pod, queue, submitted, self.start)
         return wishes if self.makes_pods or not wishes.recreates else replace(wishes, recreates=False)

@@ -21,6 +21,7 @@ from fairway.config.config_file import LeaderElection
 from fairway.live.api.api_server import MERGE_PATCH, ApiServer
 from fairway.live.api.clock import Clock, SystemClock
 from fairway.live.api.connection import Answer
+from fairway.live.api.pages import list_pages
 from fairway.live.api.problems import LiveProblem, problem_of, status_message
 from fairway.live.batch.objects import JobRecordObject, object_path
 from fairway.live.batch.releases import FINALIZER
@@ -30,7 +31,6 @@ from fairway.plugins.exclusive_guard import TAINT as EXCLUSIVE_TAINT
 __all__ = ["CleanUp", "StillAtWork", "clean_up", "run_clean_up"]
 
 
-PAGE: Final = 500
 OK, NOT_FOUND, CONFLICT = 200, 404, 409
 OURS: Final = (QUEUE_TAINT, EXCLUSIVE_TAINT)
 PATIENCE: Final = 60.0  # with a scheduler that is about to end
@@ -159,17 +159,10 @@ def _refused(method: str, path: str, answer: Answer) -> LiveProblem:
 
 async def _all(api: ApiServer, path: str) -> AsyncIterator[dict[str, Any]]:
     """All objects there; none, if nothing is served there."""
-    query: dict[str, str | int] = {"limit": PAGE}
-    while True:
-        answer = await api.request("GET", path, query=query)
-        if answer.status == NOT_FOUND:
+    async for page in list_pages(api, path):
+        if page.answer.status == NOT_FOUND:
             return
-        if answer.status != OK:
-            raise _refused("GET", path, answer)
-        page = msgspec.json.decode(answer.body)
-        for each in page.get("items") or ():
+        if not page.is_list:
+            raise _refused("GET", path, page.answer)
+        for each in page.items:
             yield each
-        token = page["metadata"].get("continue")
-        if not token:
-            return
-        query = {"limit": PAGE, "continue": token}

@@ -77,7 +77,7 @@ class Books:
         self._store = store
         self._jobs = jobs
         self._half_life = half_life
-        self._epoch = epoch
+        self.epoch = epoch
         self._unwritten: dict[str, AccountBook] = {}  # of the root, and of accounts that were deleted
 
     def finish(self, uid: str, intervals: tuple[RunInterval, ...], now: float) -> RecordBook | None:
@@ -142,7 +142,7 @@ class Books:
         new = [record for record in waiting if record.job.uid not in book.settling and record.lines()]
         book = book.without({uid for uid in book.settling if uid not in uids})
         if new:
-            book = book.plus(new, now, self._half_life, self._epoch)
+            book = book.plus(new, now, self._half_life, self.epoch)
         running = self._jobs.charges_by_account(now, without=counted)
         return book.with_running(running.get(account, {}), now)
 

@@ -244,6 +244,7 @@ class Accounting:
 
     def settle(self, account: str, now: float, budget: AccountBudget | None = None) -> Settlement:
         """Bring the account's book up to now, and note what was told of its budget."""
+        self._books.epoch = self._desk.epoch
         settlement = self._books.settle(account, now, budget)
         self._settled_at = now
         if settlement.book is not None:

@@ -30,7 +30,8 @@ class DutyDesk(Protocol):
 
     settings: BatchSettings  # as they are now: look again each time
     world: BatchWorld
-    epoch: float  # what the time of day was when the world's clock showed 0, in seconds since 1970
+    epoch: float  # what the time of day was when the world's clock showed 0, in seconds since 1970: look again, too
+    wall_offset: float  # what the clock on the wall shows more than the world's, since somebody set it
     scheduler: Scheduler
     cluster: Cluster
     book: JobBook

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fairway.batch.duties.duty import DutyDesk
 from fairway.batch.failures import LostNode
 from fairway.model import Node
 
@@ -19,9 +20,8 @@ OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 class LostNodes:
     """By name."""
 
-    def __init__(self, epoch: float = 0.0) -> None:
-        """`epoch`: the time of day when the world's clock showed 0."""
-        self._epoch = epoch
+    def __init__(self, desk: DutyDesk) -> None:
+        self._desk = desk
         self.by_name: dict[str, LostNode] = {}
 
     def __iter__(self) -> Iterator[LostNode]:
@@ -47,7 +47,7 @@ class LostNodes:
         """Since when it does not answer, as the node says; whoever looks later sees the same."""
         moments = (each.last_transition_time for each in node.status.conditions if each.type == "Ready")
         moment = next(moments, None)
-        return now if moment is None or _answers(node) else min(moment.timestamp() - self._epoch, now)
+        return now if moment is None or _answers(node) else min(moment.timestamp() - self._desk.epoch, now)
 
 
 def _answers(node: Node) -> bool:

@@ -34,7 +34,7 @@ class OpeningQueues:
 
     def __init__(self, desk: ChangingDesk) -> None:
         self._desk = desk
-        self._known: BatchSettings | None = None
+        self._known: tuple[BatchSettings, float] | None = None  # what `_next` was worked out from
         self._next = math.inf
 
     def observe(self, event: Event, job: BatchJob | None) -> None:
@@ -42,9 +42,10 @@ class OpeningQueues:
 
     def next_time(self, now: float) -> float:
         """When the first of them opens."""
-        if self._known is not self._desk.settings:
-            self._known = self._desk.settings
-            self._next = min(self._known.openings(self._desk.epoch).values(), default=math.inf)
+        settings, epoch = self._desk.settings, self._desk.epoch
+        if self._known is None or self._known[0] is not settings or self._known[1] != epoch:
+            self._known = settings, epoch
+            self._next = min(settings.openings(epoch).values(), default=math.inf)
         return self._next
 
     @property

@@ -23,6 +23,6 @@ def duties_of(
     desk: DutyDesk, opening: OpeningQueues, accounting: Accounting, ordering: Ordering, *others: Duty
 ) -> tuple[Duty, ...]:
     """All of them: queues as they are now; who has to leave, so that others see the room; what was decided, last."""
-    lost = LostNodes(desk.epoch)
+    lost = LostNodes(desk)
     first = (opening, ordering, ordering.limits, SuspendedJobs(desk), FailingJobs(desk, lost), accounting)
     return (*first, *others, MissingJobs(desk), EndingJobs(desk, lost))

@@ -73,7 +73,7 @@ class Obstructions:
         found = {}
         for plan in plans:
             if (number := obstacles.cause(plan)) is not None:
-                found[plan.key] = _standing(causes[number], plan, now)
+                found[plan.key] = _standing(causes[number], plan, now, self._upkeep.wall_offset)
             yield
         self._known = found
         return found
@@ -92,7 +92,7 @@ class Obstructions:
         return False
 
 
-def _standing(cause: ClosingCause, plan: WaitingJob, now: float) -> JobStanding:
+def _standing(cause: ClosingCause, plan: WaitingJob, now: float, wall_offset: float) -> JobStanding:
     if cause.reason is Reason.NODES_UNAVAILABLE:
         number = len(cause.keys)
         are = "is" if number == 1 else "are"
@@ -102,10 +102,11 @@ def _standing(cause: ClosingCause, plan: WaitingJob, now: float) -> JobStanding:
         return JobStanding(JobState.QUEUED, cause.reason, {"nodes": number}, words)
     kind = "window" if cause.reason is Reason.MAINTENANCE else "reservation"
     what = "maintenance" if cause.reason is Reason.MAINTENANCE else "reservation"
+    start, end = (time_text(time + wall_offset) for time in (cause.start, cause.end))
     if cause.start <= now:
-        words = f"{what} {cause.name} until {time_text(cause.end)}: it would start now without it"
+        words = f"{what} {cause.name} until {end}: it would start now without it"
     else:
         limit = "has no limit" if plan.duration == math.inf else "would reach into it"
-        words = f"{what} {cause.name} from {time_text(cause.start)} to {time_text(cause.end)}: it {limit}"
+        words = f"{what} {cause.name} from {start} to {end}: it {limit}"
     detail = {kind: cause.name, "start": cause.start, "end": cause.end}
     return JobStanding(JobState.QUEUED, cause.reason, detail, words)

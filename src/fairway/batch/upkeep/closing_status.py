@@ -7,7 +7,7 @@ that nobody forgets it: when it was made, the nodes it has, who was told, that i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 __all__ = ["ClosingKind", "ClosingStatus"]
@@ -33,3 +33,10 @@ class ClosingStatus:
     words: str = ""  # what is in the way of a reservation
     is_freed: bool = False  # nobody used it
     is_cancelled: bool = False
+
+    def moved(self, seconds: float) -> ClosingStatus:
+        """The same by a clock that shows so much more."""
+        start, end, begun, told = (
+            None if time is None else time + seconds for time in (self.start, self.end, self.begun, self.told)
+        )
+        return replace(self, created=self.created + seconds, start=start, end=end, begun=begun, told=told)

@@ -176,8 +176,8 @@ class ReservationKeeping:
             return []
         if view.phase is ReservationPhase.DONE and not written.phase:
             return []  # it was over from the beginning, which was told
-        what = nodes_text(len(status.nodes))
-        words = status.words or f"{what} from {time_text(view.start)} to {time_text(view.end)}"
+        what, offset = nodes_text(len(status.nodes)), self._desk.wall_offset
+        words = status.words or f"{what} from {time_text(view.start + offset)} to {time_text(view.end + offset)}"
         return [Tell(view.reservation.name, f"Reservation{view.phase.value}", words)]
 
 

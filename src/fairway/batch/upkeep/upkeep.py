@@ -58,11 +58,21 @@ class Upkeep:
         self._desk = desk
         self._accounts = accounts
         self._nodes = NodeSights(desk)
-        statuses = StatusBook(desk.world)
+        self._statuses = statuses = StatusBook(desk.world)
         self.windows = WindowKeeping(desk, self._nodes, statuses)
         self.reservations = ReservationKeeping(desk, self._nodes, statuses, accounts)
         self.closings: dict[str, Closing] = {}  # by key, as the machine has them: extensions never cross them
         self.awaited = math.inf  # when something opens that somebody with a date waits for
+
+    @property
+    def wall_offset(self) -> float:
+        """What the clock on the wall shows more than the world's."""
+        return self._desk.wall_offset
+
+    def follow_wall(self, step: float) -> None:
+        """The clock on the wall was set forward by so much, or back: all that is closed is so much sooner."""
+        self._statuses.follow_wall(step)
+        self.windows.look_again()
 
     # -- a duty ------------------------------------------------------------------------------------------------------
 

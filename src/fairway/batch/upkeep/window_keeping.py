@@ -72,8 +72,12 @@ class WindowKeeping:
     def cancel(self, name: str) -> None:
         """The window is called off, by order: what it closed is open from the next pass on."""
         self._statuses.put(replace(self._status(name), is_cancelled=True))
-        self._fresh_until = -math.inf
+        self.look_again()
         self._desk.is_due = True
+
+    def look_again(self) -> None:
+        """In the next pass, where each of them is."""
+        self._fresh_until = -math.inf
 
     def next_time(self, now: float) -> float:
         """When a phase begins, or somebody is asked again."""
@@ -187,7 +191,7 @@ class WindowKeeping:
             if before.phase == Phase.ACTIVE and before.start != start:
                 actions.append(Tell(view.window.name, "MaintenanceDone", "its nodes are given back"))
             elif view.phase is not Phase.DONE:
-                actions.append(Tell(view.window.name, f"Maintenance{view.phase.value}", _window_words(view)))
+                actions.append(Tell(view.window.name, f"Maintenance{view.phase.value}", self._window_words(view)))
         if before.begun != status.begun and view.phase is Phase.ACTIVE:
             note = still_there(view, self._nodes.pods_on(view.nodes))
             actions += [] if note is None else [note]
@@ -208,7 +212,7 @@ class WindowKeeping:
         news = [each for each in affected if each.job not in status.jobs]
         jobs = (*status.jobs, *(each.job for each in news))
         self._statuses.put(replace(status, jobs=jobs, told=status.told if told is None else told))
-        return [Tell(each.job, "MaintenanceAhead", _ahead_words(view, each)) for each in news]
+        return [Tell(each.job, "MaintenanceAhead", self._ahead_words(view, each)) for each in news]
 
     def _is_news(self, view: WindowView) -> bool:
         return view.phase is not Phase.ACTIVE and self._status(view.window.name).told != view.occurrences[0].start
@@ -236,25 +240,29 @@ class WindowKeeping:
                 actions += self._tell(view, [AffectedJob(key, "starts later") for key in keys])
         return actions
 
+    # -- in words ----------------------------------------------------------------------------------------------------
+
+    def _text(self, time: float) -> str:
+        """A moment, as a clock on the wall shows it."""
+        return time_text(time + self._desk.wall_offset)
+
+    def _window_words(self, view: WindowView) -> str:
+        if not view.occurrences:
+            return "it is called off"
+        start, end = view.occurrences[0]
+        message = f": {view.window.spec.message}" if view.window.spec.message else ""
+        return f"{nodes_text(len(view.nodes))} from {self._text(start)} to {self._text(end)}{message}"
+
+    def _ahead_words(self, view: WindowView, affected: AffectedJob) -> str:
+        start, end = view.occurrences[0]
+        when = f"maintenance {view.window.name} from {self._text(start)} to {self._text(end)}"
+        if affected.was is None:
+            return f"{when}: {FATES.get(affected.fate, 'it would start now without it')}"
+        if affected.date is None:
+            return f"{when}: it has no date any more, and had {self._text(affected.was)}"
+        return f"{when}: it starts at {self._text(affected.date)}, not at {self._text(affected.was)}"
+
 
 def _clears_now(view: WindowView) -> bool:
     mode = view.window.spec.mode
     return (view.phase is Phase.ACTIVE and mode != "avoid") or (view.phase is Phase.DRAINING and mode == "drain")
-
-
-def _window_words(view: WindowView) -> str:
-    if not view.occurrences:
-        return "it is called off"
-    start, end = view.occurrences[0]
-    message = f": {view.window.spec.message}" if view.window.spec.message else ""
-    return f"{nodes_text(len(view.nodes))} from {time_text(start)} to {time_text(end)}{message}"
-
-
-def _ahead_words(view: WindowView, affected: AffectedJob) -> str:
-    start, end = view.occurrences[0]
-    when = f"maintenance {view.window.name} from {time_text(start)} to {time_text(end)}"
-    if affected.was is None:
-        return f"{when}: {FATES.get(affected.fate, 'it would start now without it')}"
-    if affected.date is None:
-        return f"{when}: it has no date any more, and had {time_text(affected.was)}"
-    return f"{when}: it starts at {time_text(affected.date)}, not at {time_text(affected.was)}"

@@ -16,11 +16,13 @@ from typing import Final
 import msgspec
 
 from fairway.batch.job import JobRecord
+from fairway.batch.upkeep.wall_time import follow_wall
 from fairway.cluster import Event, Verb
 from fairway.config import Configuration
 from fairway.config.planned_profiles import with_queues
 from fairway.live.api.clock import Clock
 from fairway.live.api.connection import Connection
+from fairway.live.api.pages import list_pages
 from fairway.live.api.problems import Unreachable, status_message
 from fairway.live.batch.catalogue import Catalogue, ObjectProblem, read_catalogue
 from fairway.live.batch.clock_watch import ClockWatch
@@ -56,7 +58,6 @@ __all__ = ["BatchService"]
 
 logger = logging.getLogger(__name__)
 
-PAGE: Final = 500
 OPERATED: Final = (QueueObject, AccountObject, WindowObject, ReservationObject)
 
 
@@ -89,6 +90,7 @@ class BatchService:
         self.manifests = PodManifests()  # of pods that may have to be made anew
         self.live: LiveDesk | None = None
         self.had_desk = False  # was there ever one?
+        self._wall = ClockWatch(clock, parts.now)
         self.passes: LivePasses | None = None
         self._outbox: Outbox | None = None
         self._hands: DeskHands | None = None
@@ -132,21 +134,24 @@ class BatchService:
 
     async def _tick(self) -> None:
         """Whoever waits for news looks at us, too; and nobody sets the clock unseen."""
-        served, watch = False, ClockWatch(self._clock)
+        served = False
         while True:
             await self._clock.sleep(0.5)
-            if words := watch.look():
+            if (words := self._wall.look()) and self._hands is not None:
                 logger.warning(words)
-                self._tell_queues("ClockStepped", words)
+                self._hands.tell_queues("ClockStepped", words)
+            if self.live is not None and self.live.desk.wall_offset != self._wall.offset:
+                self._follow_wall(self.live)
             if served != self._watch.is_served:
                 served = self._watch.is_served
                 self.on_news()
 
-    def _tell_queues(self, reason: str, words: str) -> None:
-        """Something that concerns the jobs of all our queues."""
-        if self.live is not None and self._hands is not None:
-            for name in self.live.desk.settings.queues:
-                self._hands.tell_object(ObjectKey(QueueObject, name), reason, words, is_warning=True)
+    def _follow_wall(self, live: LiveDesk) -> None:
+        if self.passes is not None:
+            self.passes.give_up()
+        follow_wall(live.desk, self._wall.offset)
+        self._reread(live)  # queues that were open again may not be
+        self.on_news()
 
     def objects(self) -> list[ApiObject]:
         """Groups and controllers that nobody else watches."""
@@ -185,7 +190,8 @@ class BatchService:
             self.manifests.may_create = await may(self._api, "create", "pods")
         outbox = Outbox(self._api, self._clock, self._parts.may_write, sends=self._parts.events is not None)
         hands = DeskHands(self._api, self._clock, outbox, self._parts, min(self._profiles), self.manifests)
-        live = hands.live = LiveDesk(catalogue.settings, outbox, self._parts.now, hands, self.manifests)
+        offset = self._wall.offset
+        live = hands.live = LiveDesk(catalogue.settings, outbox, self._parts.now, hands, self.manifests, offset)
         live.place = self.place
         parts: list[Outbox | JobActions | LedgerEntries] = [outbox, hands.actions]
         if self._parts.ledger is not None:
@@ -247,17 +253,12 @@ class BatchService:
     async def _list(self, kind: type[BatchObject]) -> list[BatchObject]:
         """All objects of a kind, as the server itself has them."""
         found: list[BatchObject] = []
-        query: dict[str, str | int] = {"limit": PAGE}
-        while True:
-            answer = await self._api.request("GET", object_path(kind), query=query)
-            if answer.status != 200:
-                raise Unreachable(self._api.url, f"{object_path(kind)}: {status_message(answer.body)}")
-            page = msgspec.json.decode(answer.body)
-            found += [msgspec.convert(item, kind) for item in page.get("items") or ()]
-            token = page["metadata"].get("continue")
-            if not token:
-                return found
-            query = {"limit": PAGE, "continue": token}
+        async for page in list_pages(self._api, object_path(kind)):
+            if not page.is_list:
+                why = f"{object_path(kind)}: {status_message(page.answer.body)}"
+                raise Unreachable(self._api.url, why)
+            found += [msgspec.convert(item, kind) for item in page.items]
+        return found
 
     # -- what happens to objects of ours -------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from fairway.live.api.clock import Clock
 from fairway.live.batch.job_actions import ActionTargets, JobActions
 from fairway.live.batch.live_desk import LiveDesk
 from fairway.live.batch.manifests import PodManifests, former_uid
-from fairway.live.batch.objects import AccountObject
+from fairway.live.batch.objects import AccountObject, QueueObject
 from fairway.live.batch.outbox import ObjectKey, Outbox
 from fairway.live.ledger.ledger import Ledger
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
@@ -132,6 +132,11 @@ class DeskHands:
             key.namespace or "default", key.name, uid, version, self._profile, kind.kind, kind.api_version
         )
         self._parts.events.about(subject, "Warning" if is_warning else "Normal", reason, note)
+
+    def tell_queues(self, reason: str, note: str) -> None:
+        """An event about each queue: it concerns the jobs of all of them."""
+        for name in () if self.live is None else self.live.desk.settings.queues:
+            self.tell_object(ObjectKey(QueueObject, name), reason, note, is_warning=True)
 
     def tell_behind(self, accounts: Collection[str], words: str) -> None:
         """An event about each account whose jobs wait for the ledger."""

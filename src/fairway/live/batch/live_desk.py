@@ -79,8 +79,9 @@ class LiveDesk:
         clock: Callable[[], float],
         tellers: Tellers,
         manifests: PodManifests | None = None,
+        wall_offset: float = 0.0,
     ) -> None:
-        """`manifests`: of bare pods that may have to be made anew."""
+        """`manifests`: of bare pods that may have to be made anew; `wall_offset`: see `batch.upkeep.wall_time`."""
         self._outbox = outbox
         self._clock = clock
         self._tellers = tellers
@@ -93,7 +94,8 @@ class LiveDesk:
         self.on_written: Callable[[BatchJob, JobRecord | None], None] = lambda job, former: None
         self._told: dict[str, str] = {}  # by uid of the job: the reason that was told last
         self._shown: dict[str, dict[str, Any]] = {}  # by queue, as written
-        self.desk = Desk(settings, self, 0.0)
+        self.desk = Desk(settings, self, wall_offset)
+        self.desk.wall_offset = wall_offset
 
     # -- what happens --------------------------------------------------------------------------------------------------
 
@@ -191,7 +193,8 @@ class LiveDesk:
         return self.books.records()
 
     def write_status(self, status: ClosingStatus) -> None:
-        """In the object's own status."""
+        """In the object's own status, by the clock on the wall."""
+        status = status.moved(self.desk.wall_offset)
         kind = WindowObject if status.kind == "maintenance" else ReservationObject
         key = ObjectKey(kind, status.name)
         if key not in self.objects:
@@ -220,9 +223,12 @@ class LiveDesk:
             if isinstance(closing, dict) and closing.get("uid") == meta.uid:
                 found.append(msgspec.convert(closing, ClosingStatus))
             else:
-                created = self.now() if meta.creation_timestamp is None else meta.creation_timestamp.timestamp()
+                created = self._wall() if meta.creation_timestamp is None else meta.creation_timestamp.timestamp()
                 found.append(ClosingStatus(CLOSINGS[key.kind], key.name, meta.uid, created))  # type: ignore[arg-type]
-        return found
+        return [each.moved(-self.desk.wall_offset) for each in found]
+
+    def _wall(self) -> float:
+        return self.now() + self.desk.wall_offset
 
     def when_ended(self, tell: Callable[[str], None]) -> None:
         """When the record is on the server."""
@@ -323,7 +329,7 @@ class LiveDesk:
             if queue.state_until:
                 status["stateUntil"] = queue.state_until
             if name in starts:
-                status["headStarts"] = moment_text(starts[name])
+                status["headStarts"] = moment_text(starts[name] + self.desk.wall_offset)
             key = ObjectKey(QueueObject, name)
             former = self._shown.get(name)
             if status != former and key in self._outbox.known:
