@@ -28,6 +28,7 @@ from fairway.live.batch.catalogue import Catalogue, ObjectProblem, read_catalogu
 from fairway.live.batch.clock_watch import ClockWatch
 from fairway.live.batch.desk_hands import BatchParts, DeskHands
 from fairway.live.batch.desk_meter import DeskMeter
+from fairway.live.batch.desk_parts import DeskParts
 from fairway.live.batch.job_actions import JobActions
 from fairway.live.batch.ledger_entries import LedgerEntries
 from fairway.live.batch.live_desk import LiveDesk
@@ -94,7 +95,7 @@ class BatchService:
         self.passes: LivePasses | None = None
         self._outbox: Outbox | None = None
         self._hands: DeskHands | None = None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._parts_at_work = DeskParts()
         self._is_doubtful = False
         self._told: dict[str, str] = {}  # by uid: what is wrong with an object
         self._meter: DeskMeter | None = None
@@ -123,6 +124,7 @@ class BatchService:
             group.create_task(self._watch.run())
             group.create_task(self._follow(group))
             group.create_task(self._tick())
+            group.create_task(self._parts_at_work.watch())
 
     async def _follow(self, group: asyncio.TaskGroup) -> None:
         """Groups and controllers are watched from when there are queues."""
@@ -214,7 +216,7 @@ class BatchService:
         if self._parts.metrics is not None:
             self._meter = DeskMeter(live, self._parts.metrics.desk)
             live.on_written, self.passes.on_pass = self._meter.written, self._meter.passed
-        self._tasks = [asyncio.ensure_future(part.run()) for part in parts]
+        self._parts_at_work.start(parts)
         self._tell_problems(catalogue)
         logger.info("queues of jobs are on: %d queues, %d records", len(catalogue.settings.queues), len(records))
         return live
@@ -222,10 +224,8 @@ class BatchService:
     async def close(self) -> None:
         """Write nothing more."""
         self._is_doubtful = False
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks, self.live, self._outbox, self._hands, self.passes = [], None, None, None, None
+        await self._parts_at_work.stop()
+        self.live = self._outbox = self._hands = self.passes = None
         if self._meter is not None:
             self._meter.close()
             self._meter = None
