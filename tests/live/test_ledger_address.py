@@ -19,6 +19,7 @@ SECRET = "tell-nobody"
         ("postgresql://fairway@one,two/books?target_session_attrs=read-write", "one,two/books"),
         ("postgresql:///books", "this machine/books"),
         ("postgresql://fairway@[::1]:5432/books", "::1:5432/books"),
+        ("postgresql://db:5433/books?user=fairway@tenant", "db:5433/books"),
     ],
 )
 def test_a_url_says_which_ledger(url: str, title: str) -> None:
@@ -34,6 +35,10 @@ def test_a_url_says_which_ledger(url: str, title: str) -> None:
         f"postgresql://fairway@db/books?password={SECRET}",
         f"postgresql://fairway@db/books?sslmode=require&p%61ssword={SECRET}",
         f"postgresql://fairway@db/books?sslpassword={SECRET}&nonsense=1",
+        f"postgresql://fairway:a/{SECRET}@db/books",
+        f"postgresql://fairway:a?{SECRET}@db/books",
+        f"postgresql://fairway:a#{SECRET}@db/books",
+        f"postgresql://fairway:a={SECRET}@db/books",
     ],
 )
 def test_a_password_in_it_is_refused_and_not_repeated(url: str) -> None:

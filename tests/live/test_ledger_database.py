@@ -115,6 +115,14 @@ def test_a_name_that_no_database_takes_is_entered_all_the_same(opened: Opener) -
     assert found.job.user == "a\ufffdda '); DROP TABLE fairway_lines; --"
 
 
+def test_times_beyond_the_calendar_are_its_ends(opened: Opener) -> None:
+    line = lines_of(1)[0]
+    writer = opened()
+    writer.enter((), [replace(line, start=-1e30, end=1e30)])
+    (found,) = writer.lines(-1e30, 1e30)
+    assert (found.start, found.end) == (-62_135_510_400.0, 253_402_128_000.0)
+
+
 def test_a_connection_that_is_cut_is_made_anew(opened: Opener, postgres: Postgres, books: str) -> None:
     writer = opened()
     writer.enter((), lines_of(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from contextlib import closing
 from pathlib import Path
 
@@ -46,6 +47,15 @@ def test_sums_are_those_of_the_lines(url: str, by: str, capsys: pytest.CaptureFi
     assert sum(round(float(row["used"]) * 1000) for row in rows) == sum(line.charge for line in LINES)
     assert main(["usage", "--ledger", url, "--by", by, "--account", "biology", "--period", "2026"]) == 0
     assert capsys.readouterr().out
+
+
+def test_without_times_the_document_says_none(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    assert main(["usage", "--ledger", url, "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert (document["fromSeconds"], document["toSeconds"]) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,8 @@ class UsageTable:
 
     def document(self) -> dict[str, Any]:
         """All of it, in plain values."""
-        since = None if self.since == -math.inf else self.since
-        about = {"fromSeconds": since, "toSeconds": self.until, "total": self.total}
+        since, until = (time if math.isfinite(time) else None for time in (self.since, self.until))
+        about = {"fromSeconds": since, "toSeconds": until, "total": self.total}
         return about | {"usage": [{key: row[key] for key in row if key != "units"} for row in self.rows(exact=True)]}
 
     @property

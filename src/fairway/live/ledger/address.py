@@ -22,7 +22,8 @@ __all__ = ["DEFAULTS", "LedgerAddress", "ledger_address"]
 
 SCHEMES: Final = ("postgresql://", "postgres://")
 SECRETS: Final = ("password", "sslpassword")
-PASSWORD_IN_URL: Final = re.compile(r"^[a-z]+://[^/?#@]*:[^/?#]*@|[?&](ssl)?password=")
+PASSWORD_IN_URL: Final = re.compile(r"^[a-z]+://([^/?#@]*:[^/?#]*|[^@=]*:[^@=]*)@|[?&](ssl)?password=")
+"""Also one whose signs are not escaped, so that libpq would take its end for a path: u:a/b@host."""
 DEFAULTS: Final[dict[str, Any]] = {
     "connect_timeout": 10,
     "application_name": "fairway",

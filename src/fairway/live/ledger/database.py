@@ -160,6 +160,8 @@ def _plain(text: str) -> str:
 
 def _moment(seconds: float) -> dt.datetime:
     """To the microsecond, as times of the books are; beyond the calendar its end."""
-    if math.isinf(seconds):
+    try:
+        moment = EPOCH + dt.timedelta(microseconds=round(seconds * 1e6))
+    except OverflowError:
         return LATEST if seconds > 0 else EARLIEST
-    return EPOCH + dt.timedelta(microseconds=round(seconds * 1e6))
+    return min(max(moment, EARLIEST), LATEST)
