@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairway.web.curves import Named, rate_columns, span_means, step_curve
-from tests.web.served import Served
+from fairway.testing import node
+from fairway.web.curves import Named, equal_edges, rate_columns, span_means, step_curve
+from tests.record.runs import lives
+from tests.web.served import Served, served
 
 TIMES = st.lists(st.tuples(st.integers(0, 40), st.integers(-3, 3)), max_size=20)
 
@@ -62,6 +66,22 @@ def test_rates_are_counted_where_they_fall() -> None:
     )
     found = rate_columns(rows, np.array([0.0, 5.0, 10.0]))
     assert {name: values.tolist() for name, values in found.items()} == {"a": [0.2, 1.6], "b": [1.6, 0.0]}
+
+
+@pytest.mark.parametrize("begin", [0.0, 1e7, 1e12, -1e15])
+def test_of_no_time_at_all_there_are_stretches_all_the_same(begin: float) -> None:
+    edges = equal_edges(begin, begin, 480)
+    assert (np.diff(edges) > 0).all()
+    held = span_means(np.array([begin - 1e3]), np.array([begin + 1e3]), np.ones(1), edges)
+    assert held == pytest.approx(np.ones(480))
+
+
+def test_where_nothing_was_decided_nothing_is_drawn(tmp_path: Path) -> None:
+    lives(path := tmp_path / "quiet.duckdb", [node("n", cpu=4)], end=10.0).close()
+    with served([str(path)]) as quiet:
+        for what in ("decisions", "refusals", "queue"):
+            assert series(quiet, f"/runs/quiet/curves/{what}") == {}
+        assert series(quiet, "/runs/quiet/curves/utilisation?points=2")["cpu"] == [0.0, 0.0]
 
 
 def test_utilisation_over_the_whole_run_is_the_metric(api: Served) -> None:

@@ -22,7 +22,7 @@ from fairway.web.questions import CurveQuestion
 from fairway.web.shapes import CurveAnswer
 from fairway.web.sources import RunSource
 
-__all__ = ["Named", "curve_means", "curves", "rate_columns", "span_means", "step_curve"]
+__all__ = ["Named", "curve_means", "curves", "equal_edges", "rate_columns", "span_means", "step_curve"]
 
 Floats = NDArray[np.float64]
 Series = dict[str, Floats]
@@ -60,10 +60,16 @@ def curves(source: RunSource, question: CurveQuestion) -> CurveAnswer:
         hint = f"there are: {', '.join(groups)}" if groups else "leave it out"
         raise PageError(400, "bad_parameter", f"by: {question.what} is not told apart by {by}", hint)
     begin, end = source.stretch(question.begin, question.end)
-    edges = np.linspace(begin, max(end, begin + 1e-9), question.points + 1)
+    edges = equal_edges(begin, end, question.points)
     series = draw(source, edges, groups.get(by, ""))
     middles = (edges[:-1] + edges[1:]) / 2
     return CurveAnswer(unit, middles.tolist(), {name: values.tolist() for name, values in series.items()})
+
+
+def equal_edges(begin: float, end: float, num_stretches: int) -> Floats:
+    """Edges of equal stretches, (num_stretches + 1,); of no time at all those of the shortest that can be told."""
+    shortest = max(1e-9, num_stretches * float(np.spacing(abs(begin))))
+    return np.linspace(begin, max(end, begin + shortest), num_stretches + 1)
 
 
 def span_means(begin: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats:
@@ -95,9 +101,9 @@ def rate_columns(rows: Named, edges: Floats) -> Series:
     names, numbers, time, weight = rows
     inside = (time >= edges[0]) & (time <= edges[-1])
     stretch = np.clip(np.searchsorted(edges, time, "right") - 1, 0, len(edges) - 2)
-    size = len(names) * (len(edges) - 1)
-    cells = (numbers * (len(edges) - 1) + stretch)[inside]
-    sums = np.bincount(cells, weight[inside], minlength=size).reshape(len(names), -1) / np.diff(edges)
+    shape = len(names), len(edges) - 1
+    cells = (numbers * shape[1] + stretch)[inside]
+    sums = np.bincount(cells, weight[inside], minlength=shape[0] * shape[1]).reshape(shape) / np.diff(edges)
     largest = np.argsort(-sums.sum(axis=1), kind="stable")
     return {names[number]: sums[number] for number in largest.tolist()}
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fairway.web.curves import step_curve
+from fairway.web.curves import equal_edges, step_curve
 from fairway.web.page_error import PageError
 from fairway.web.paging import columns_of
 from fairway.web.picture_shapes import LaneColumns, LanesAnswer, NodeStretch
@@ -56,7 +56,7 @@ def lanes(source: RunSource, question: LanesQuestion) -> LanesAnswer:
         whose = _whose(source, [row["pod_id"] for row in shown])
         told = [row | whose[row["pod_id"]] | {"amounts": _amounts(source, row)} for row in shown]
         return LanesAnswer(False, len(shown), columns_of(LaneColumns, told), None, stretches)
-    edges = np.linspace(begin, max(end, begin + 1e-9), POINTS + 1)
+    edges = equal_edges(begin, end, POINTS)
     times = np.array([[row["from_seconds"], _until(row, source.end)] for row in shown]).T.ravel()
     held = {"pods": [1.0] * len(shown)} | {
         name: [float(row[column] or 0) for row in shown] for name, column in source.run.resources.items()
