@@ -172,6 +172,23 @@ def test_a_stream_is_followed_and_what_only_the_scheduler_knows_is_asked_of_it(t
         assert page.process.wait(60) == 0
 
 
+def test_who_waits_for_a_stream_that_says_nothing_may_be_ended(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        process = subprocess.Popen(
+            [*FAIRWAY, "ui", *NOBODY, "--stream", f"127.0.0.1:{silent.getsockname()[1]}"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "KUBECONFIG": "", "HOME": str(tmp_path)},
+        )  # fmt: skip
+        try:
+            silent.settimeout(60)
+            with silent.accept()[0]:
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, out, err) == (0, "", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from fairway.stream.told import Event
+from fairway.stream.watch_client import CannotWatchError, StreamAddress
 from fairway.stream.watching import Gap
 from fairway.web.live.live_history import LiveHistory
 from fairway.web.live.live_sources import LIVE, LiveSources
+from fairway.web.live.stream_feed import StreamFeed
 from fairway.web.openapi import openapi_document
 from fairway.web.questions import WhyQuestion
 from tests.web.live_streams import END, StillClock, ask_nobody, fed, told_run
@@ -127,6 +129,34 @@ def test_gaps_and_trouble_are_told(told: tuple[str, list[Event]]) -> None:
     assert silent == "nothing was heard for 12 s: UNAVAILABLE: nobody is there"
     assert gap.startswith("7 events are missing between ")
     assert gap.endswith(": slow reader")
+
+
+def test_gaps_may_come_while_they_are_told() -> None:
+    history, is_over = LiveHistory("https://scheduler:10259", 1e9, StillClock()), threading.Event()
+
+    def lose() -> None:
+        for number in range(20_000):
+            history.take("abc", None, Gap(1, number, number, "slow reader"), ())
+        is_over.set()
+
+    losing = threading.Thread(target=lose)
+    losing.start()
+    while not is_over.is_set():
+        assert len(history.notes()) <= 100
+    losing.join()
+
+
+def test_what_can_not_be_taken_in_is_told_and_not_the_end() -> None:
+    """Whatever goes wrong in the thread that follows, somebody hears of it."""
+
+    def place() -> StreamAddress:
+        raise OSError("no room for a certificate")
+
+    feed = StreamFeed(fed([], StillClock()), place)
+    feed.start()
+    with pytest.raises(CannotWatchError, match="OSError: no room for a certificate"):
+        feed.wait()
+    feed.stop()
 
 
 def test_only_the_present_is_explained_and_by_the_scheduler(told: tuple[str, list[Event]]) -> None:

@@ -84,9 +84,11 @@ def follow(
     request: wire.WatchRequest,
     pause: Callable[[float], bool],
     tell: Callable[[str], None] = lambda words: None,
+    begun: Callable[[Callable[[], object]], None] = lambda cancel: None,
 ) -> Generator[Followed, None, None]:
     """Follow until the stream is over for good; `pause` waits for so many seconds and says whether to try again.
 
+    `begun` is given what ends the call that begins, from another thread, while this one waits for what comes next.
     Raises `CannotWatchError` if we are refused, or were never let in.
     """
     resume, seconds, was_there = request.resume, FIRST_PAUSE, False
@@ -94,7 +96,9 @@ def follow(
         request.resume = resume
         try:
             with at.channel() as channel:
-                for batch in stream_call(channel, WATCH, wire.Batch)(request, metadata=at.metadata):
+                call = stream_call(channel, WATCH, wire.Batch)(request, metadata=at.metadata)
+                begun(call.cancel)
+                for batch in call:
                     seconds, was_there = FIRST_PAUSE, True
                     resume = batch.resume or resume
                     yield _followed(batch)

@@ -49,12 +49,13 @@ class FollowedScheduler:
         self._header: str = ""
         self._credentials: Credentials | None = None
 
-    async def begin(self, seconds: float) -> LiveSources:
-        """Follow it; the first it tells is there when this returns."""
+    async def begin(self, seconds: float) -> LiveSources | None:
+        """Follow it; the first it tells is there when this returns. None: somebody asked us to end before that."""
         from fairway.cli.main import CommandError
         from fairway.live.api.clock import SystemClock
         from fairway.live.api.credentials import Credentials
         from fairway.live.api.problems import NoKubeconfig
+        from fairway.live.process import stop_upon_signals
         from fairway.stream.watch_client import CannotWatchError
         from fairway.web.live.live_history import LiveHistory
         from fairway.web.live.live_sources import LiveSources
@@ -71,12 +72,22 @@ class FollowedScheduler:
         place = await asyncio.to_thread(self._place)
         sources = LiveSources(LiveHistory(self._scheduler.url, seconds, clock), clock, self._why)
         self._feed = StreamFeed(sources, lambda: self._with_token(place))
+        stop = asyncio.Event()
+        stop_upon_signals(stop)
         self._feed.start()
+        begun, stopped = asyncio.ensure_future(asyncio.to_thread(self._feed.wait)), asyncio.ensure_future(stop.wait())
+        await asyncio.wait((begun, stopped), return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if stop.is_set():
+            self._feed.stop()  # else whoever waits for the first would go on
         try:
-            await asyncio.to_thread(self._feed.wait)
+            await begun
         except CannotWatchError as error:
             hint = "see fairway ui --help" if error.is_refusal else IS_IT_THERE
             raise CommandError(f"{self._stream}: {error}", hint, UNREACHABLE) from None
+        if stop.is_set():
+            sources.close()
+            return None
         return sources
 
     def stop(self) -> None:

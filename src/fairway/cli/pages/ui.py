@@ -101,6 +101,8 @@ def ui(
 
 async def _serve_live(followed: FollowedScheduler, history: float, port: int, *, is_opened: bool) -> None:
     sources = await followed.begin(history)
+    if sources is None:
+        return
     with contextlib.closing(sources):
         try:
             await _serve(sources, port, is_opened=is_opened)

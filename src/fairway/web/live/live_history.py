@@ -172,9 +172,11 @@ class LiveHistory:
         notes = [f"what happened before {time_text(self.kept_from)} is not kept"] if self.kept_from else []
         if self.trouble:
             notes.append(f"nothing was heard for {self.silent_seconds:.0f} s: {self.trouble}")
+        with self._lock:
+            gaps = list(self.gaps)
         return notes + [
             f"{gap.lost} events are missing between {time_text(gap.begin)} and {time_text(gap.end)}: {gap.why}"
-            for gap in self.gaps
+            for gap in gaps
         ]
 
     def close(self) -> None:

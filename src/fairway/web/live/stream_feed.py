@@ -7,6 +7,7 @@ leader's tells first how things stand. Lives in a thread of its own, because gRP
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -16,8 +17,11 @@ from fairway.web.live.live_sources import LiveSources
 
 __all__ = ["StreamFeed"]
 
+logger = logging.getLogger(__name__)
+
 LONGEST_PAUSE: Final = 30.0
 TOP_SCORES: Final = 3
+FAREWELL: Final = 2.0
 
 
 class StreamFeed:
@@ -29,6 +33,7 @@ class StreamFeed:
         self._is_over = threading.Event()
         self._is_begun = threading.Event()
         self._refusal: CannotWatchError | None = None
+        self._cancel: Callable[[], object] = lambda: None
         self._thread = threading.Thread(target=self._follow, name="stream", daemon=True)
 
     def start(self) -> None:
@@ -42,15 +47,19 @@ class StreamFeed:
             raise self._refusal
 
     def stop(self) -> None:
-        """Follow no longer; what is under way is left alone."""
+        """Follow no longer; nobody waits any more, and the thread has ended, if it does so in time."""
         self._is_over.set()
+        self._cancel()
+        self._is_begun.set()
+        if self._thread.is_alive():
+            self._thread.join(FAREWELL)
 
     def _follow(self) -> None:
         history, seconds, resume = self._sources.history, 1.0, ""
         while not self._is_over.is_set():
             try:
                 request = watch_request(top_scores=TOP_SCORES, snapshot=True, resume=resume)
-                for batch in follow(self._place(), request, self._pause, self._tell):
+                for batch in follow(self._place(), request, self._pause, self._tell, self._calls):
                     if self._is_over.is_set():
                         return
                     history.take(batch.stream_id, batch.origin, batch.gap, (event for _, event in batch.events))
@@ -59,13 +68,28 @@ class StreamFeed:
                     resume, seconds = batch.resume or resume, 1.0
                 history.trouble = "the stream is over"
             except CannotWatchError as error:
-                history.trouble = str(error)
-                if not self._is_begun.is_set():
-                    self._refusal = error
-                    self._is_begun.set()
+                if self._fails(error):
+                    return
+            except Exception as error:  # nobody else would ever hear of it
+                logger.exception("what the stream tells can not be taken in")
+                if self._fails(CannotWatchError(f"{type(error).__name__}: {error}", is_refusal=False)):
                     return
             self._pause(seconds)
             seconds = min(2 * seconds, LONGEST_PAUSE)
+
+    def _fails(self, problem: CannotWatchError) -> bool:
+        """Tell why nothing comes; says whether nothing will come, as it has not even begun."""
+        self._sources.history.trouble = str(problem)
+        if self._is_over.is_set() or self._is_begun.is_set():
+            return False
+        self._refusal = problem
+        self._is_begun.set()
+        return True
+
+    def _calls(self, cancel: Callable[[], object]) -> None:
+        self._cancel = cancel
+        if self._is_over.is_set():
+            cancel()
 
     def _pause(self, seconds: float) -> bool:
         return not self._is_over.wait(seconds)
