@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.looking import Look
+from tests.browser.page_runs import page_server
 from tests.pages.browser_check import find_chromium
 from tests.web.conftest import api
 from tests.web.served import Served
@@ -22,6 +23,13 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         yield started
         started.close()
+
+
+@pytest.fixture(scope="session")
+def page_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of the runs that every page is looked at with."""
+    with page_server(tmp_path_factory.mktemp("page-runs")) as server:
+        yield server
 
 
 @pytest.fixture

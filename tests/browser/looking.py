@@ -8,17 +8,22 @@ as strings, so conditions are asked again and again by `evaluate`, which it lets
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page
 
-__all__ = ["DESK", "TELEPHONE", "Look", "until", "url"]
+__all__ = ["DESK", "TELEPHONE", "Look", "Scheme", "until", "url"]
+
+Scheme = Literal["light", "dark"]
 
 DESK: Final = (1440, 900)
 TELEPHONE: Final = (390, 844)
 TRIES: Final = 3000  # a slow machine is no reason to fail
 PACE: Final = 20.0  # milliseconds
+WATCH: Final = Path(__file__).parent / "watch.js"
+DRAWN: Final = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 SETTLED: Final = """() => document.readyState === 'complete' && !!document.querySelector('main h1')
     && !document.querySelector('[aria-busy="true"], main > .skeleton')"""
 
@@ -50,14 +55,22 @@ class Look:
         """Parts of complaints that the test brings about itself."""
 
     def at(
-        self, path: str, *, size: tuple[int, int] = DESK, scheme: Literal["light", "dark"] = "light", token: str = ""
+        self,
+        path: str,
+        *,
+        size: tuple[int, int] = DESK,
+        scheme: Scheme = "light",
+        token: str = "",
+        is_watched: bool = False,
     ) -> Page:
-        """A page below `/fairway/ui/`, settled."""
+        """A page below `/fairway/ui/`, settled; watched, it tells what it draws and waits for (see watch.js)."""
         context = self._browser.new_context(
             viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, has_touch=size == TELEPHONE
         )
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = context.new_page()
+        if is_watched:
+            page.add_init_script(path=WATCH)
         page.on("console", lambda said: self._complaints.append(f"{said.type}: {said.text}"))
         page.on("pageerror", lambda error: self._complaints.append(f"error: {error}"))
         page.on("request", lambda request: self._check_origin(request.url))
@@ -70,6 +83,10 @@ class Look:
     def settle(self, page: Page) -> None:
         """Wait until nothing is loading."""
         until(page, lambda: page.evaluate(SETTLED), f"{page.url} has settled")
+
+    def drawn(self, page: Page) -> None:
+        """Wait until what is to be drawn is on the screen."""
+        page.evaluate(DRAWN)
 
     def close(self) -> None:
         """Close all pages; the test fails if one complained."""

@@ -2,7 +2,7 @@
 
 In: a page, a size of the window, light or dark. Out: what a script of ours measures in it: whether the page scrolls
 sideways, how large its letters are, what sticks out of its card, the contrast of words and lines as they come out. The
-script runs in the page and writes what it found beside it, which chromium prints then.
+script runs in the page and writes what it found beside it, which chromium prints then; `tests.browser` calls it, too.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ from typing import Any, Final, Literal
 
 import pytest
 
-__all__ = ["SIZES", "Scheme", "find_chromium", "measure"]
+__all__ = ["MEASURE", "SIZES", "Scheme", "find_chromium", "measure"]
 
 SIZES: Final = {"desk": (1440, 900), "telephone": (390, 844)}
 Scheme = Literal["light", "dark"]
 SECONDS: Final = 120  # a slow machine is no reason to fail
 
-SCRIPT: Final = (Path(__file__).parent / "measure.js").read_text(encoding="utf-8")
+MEASURE: Final = (Path(__file__).parent / "measure.js").read_text(encoding="utf-8")
+SCRIPT: Final = """<script>const note = parent.document.createElement("pre");
+note.id = "measured";
+note.textContent = JSON.stringify((%s)());
+parent.document.body.append(note);</script></body>"""
 WINDOW: Final = """<!doctype html><meta charset="utf-8"><style>:root { color-scheme: light dark; }</style><body>
 <iframe style="border:0" width="%d" height="%d" srcdoc="%s"></iframe></body>"""
 """The page in a frame: chromium has no window narrower than 500 pixels."""
@@ -43,9 +47,7 @@ def measure(page: str, folder: Path, size: tuple[int, int], scheme: Scheme) -> d
     """What the script found."""
     chromium = find_chromium()
     copy = folder / f"{size[0]}-{scheme}.html"
-    copy.write_text(
-        WINDOW % (*size, escape(page.replace("</body>", f"<script>{SCRIPT}</script></body>"))), encoding="utf-8"
-    )
+    copy.write_text(WINDOW % (*size, escape(page.replace("</body>", SCRIPT % MEASURE))), encoding="utf-8")
     command = [
         chromium,
         "--headless=new",
