@@ -11,7 +11,7 @@ import pytest
 
 from fairway.config.config_file import LeaderElection
 from fairway.live.api.connection import Answer
-from fairway.live.clean_up import CleanUp, StillAtWork, clean_up
+from fairway.live.clean_up import CleanUp, NotClean, StillAtWork, clean_up
 from tests.live.virtual_loop import LoopClock, run_virtually
 
 RECORDS = "/apis/fairway.dev/v1alpha1/jobrecords"
@@ -126,6 +126,20 @@ def test_who_was_quicker_is_not_overwritten_and_it_is_done_all_the_same() -> Non
     assert cleaned(server) == CleanUp(num_records=1, num_taints=1)
 
 
+def test_who_puts_it_back_all_the_time_is_told_of() -> None:
+    """It is not said that everything was taken away."""
+
+    class Contested(Server):
+        async def request(self, method: str, path: str, **rest: Any) -> Answer:
+            if method == "PATCH":
+                self.objects[path]["metadata"]["resourceVersion"] += "0"
+            return await super().request(method, path, **rest)
+
+    server = Contested(node("a", "fairway.dev/queue"), node("b"))
+    with pytest.raises(NotClean, match="taints removed: 0"):
+        run_virtually(clean_up(server, LeaderElection(leader_elect=False), LoopClock()))
+
+
 def test_without_our_kinds_there_are_no_records() -> None:
     assert cleaned(Server(node("a", "fairway.dev/queue"))) == CleanUp(num_taints=1)
 
@@ -153,5 +167,7 @@ def test_nothing_is_taken_away_while_a_scheduler_works() -> None:
     with pytest.raises(StillAtWork, match="kube-system/kube-scheduler"):
         cleaned(server, elects=True)
     assert server.num_patches == 0
-    server.lease = held(1e9, holder="")
+    server.lease = held(1e9) | {"spec": {"holderIdentity": "one", "renewTime": "when I last looked"}}
+    assert cleaned(server, elects=True) == CleanUp(num_taints=1), "nobody renews such a lease"
+    server = Server(node("a", "fairway.dev/queue"), lease=held(1e9, holder=""))
     assert cleaned(server, elects=True) == CleanUp(num_taints=1)

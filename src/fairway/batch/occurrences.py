@@ -18,7 +18,7 @@ from fairway.model.batch import WindowSpec
 from fairway.model.cron import Schedule, parse_schedule, parse_zone
 from fairway.model.seconds import parse_seconds
 
-__all__ = ["NUM_PLANNED", "Occurrence", "occurrences", "parse_moment"]
+__all__ = ["END_OF_TIME", "NUM_PLANNED", "Occurrence", "occurrences", "parse_moment"]
 
 NUM_PLANNED: Final = 2
 """So many occurrences that have not begun are planned with."""

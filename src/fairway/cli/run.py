@@ -203,7 +203,7 @@ def _clean_up(options: RunOptions) -> int:
     from fairway.live.clean_up import run_clean_up
 
     done = live_errors(run_clean_up(options))
-    say(f"records let go: {done.num_records}, nodes uncordoned: {done.num_cordons}, taints removed: {done.num_taints}")
+    say(done.words)
     return 0
 
 

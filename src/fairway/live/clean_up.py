@@ -8,7 +8,6 @@ object meanwhile is not overwritten; it is looked at again. Called by `fairway r
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,11 +23,12 @@ from fairway.live.api.connection import Answer
 from fairway.live.api.pages import list_pages
 from fairway.live.api.problems import LiveProblem, problem_of, status_message
 from fairway.live.batch.objects import JobRecordObject, object_path
-from fairway.live.batch.releases import FINALIZER
+from fairway.live.batch.releases import FINALIZER, without_ours
+from fairway.live.lease import renewed_at
 from fairway.live.process import RunOptions, open_connection, read_configuration
 from fairway.plugins.exclusive_guard import TAINT as EXCLUSIVE_TAINT
 
-__all__ = ["CleanUp", "StillAtWork", "clean_up", "run_clean_up"]
+__all__ = ["CleanUp", "NotClean", "StillAtWork", "clean_up", "run_clean_up"]
 
 
 OK, NOT_FOUND, CONFLICT = 200, 404, 409
@@ -48,6 +48,17 @@ class StillAtWork(LiveProblem):
         )
 
 
+class NotClean(LiveProblem):
+    """Somebody puts it back as quickly as we take it away."""
+
+    def __init__(self, done: CleanUp) -> None:
+        super().__init__(
+            "not everything was taken away",
+            f"somebody changes the same objects all the time; by now {done.words}",
+            "is another scheduler at work, for another lease? stop it, and try again",
+        )
+
+
 @dataclass
 class CleanUp:
     """What was taken away."""
@@ -55,6 +66,12 @@ class CleanUp:
     num_records: int = 0
     num_cordons: int = 0
     num_taints: int = 0
+
+    @property
+    def words(self) -> str:
+        """In a line."""
+        nodes = f"nodes uncordoned: {self.num_cordons}, taints removed: {self.num_taints}"
+        return f"records let go: {self.num_records}, {nodes}"
 
 
 async def run_clean_up(options: RunOptions, clock: Clock | None = None) -> CleanUp:
@@ -78,8 +95,8 @@ async def clean_up(api: ApiServer, settings: LeaderElection, clock: Clock) -> Cl
         is_clean = await _release_records(api, done)
         is_clean &= await _open_nodes(api, done)
         if is_clean:
-            break
-    return done
+            return done
+    raise NotClean(done)
 
 
 async def _wait_for_lease(api: ApiServer, settings: LeaderElection, clock: Clock) -> None:
@@ -102,8 +119,8 @@ async def _wait_for_lease(api: ApiServer, settings: LeaderElection, clock: Clock
 
 
 def _is_over(spec: dict[str, Any], now: float) -> bool:
-    renewed = dt.datetime.fromisoformat(spec.get("renewTime") or "1970-01-01T00:00:00Z").timestamp()
-    return now > renewed + float(spec.get("leaseDurationSeconds") or 0.0)
+    renewed = renewed_at(spec)
+    return renewed is None or now > renewed + float(spec.get("leaseDurationSeconds") or 0.0)
 
 
 async def _release_records(api: ApiServer, done: CleanUp) -> bool:
@@ -114,9 +131,9 @@ async def _release_records(api: ApiServer, done: CleanUp) -> bool:
         if FINALIZER not in meta.get("finalizers", ()):
             continue
         is_clean = False
-        left = [finalizer for finalizer in meta["finalizers"] if finalizer != FINALIZER]
         path = object_path(JobRecordObject, meta["name"], meta["namespace"])
-        done.num_records += await _patch(api, path, meta, {"metadata": {"finalizers": left or None}})
+        change = {"metadata": {"finalizers": without_ours(meta["finalizers"])}}
+        done.num_records += await _patch(api, path, meta, change)
     return is_clean
 
 

@@ -1,7 +1,7 @@
 """What a Lease says, and what people are told of it.
 
 In: a lease as the server has it. Out: when it was last renewed; the core/v1 event that client-go writes when a leader
-comes or goes. Called by `election`.
+comes or goes. Called by `election` and `clean_up`.
 """
 
 from __future__ import annotations

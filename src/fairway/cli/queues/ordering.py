@@ -97,11 +97,16 @@ class TimeOfDay(click.ParamType[float]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Seconds since 1970."""
+        from fairway.batch.occurrences import END_OF_TIME
+
+        shown = "allowed: +2h (from now), 18:00 (the next time it is, here), 2026-12-01T06:00Z"
         try:
-            return _moment(str(value).strip(), now())
-        except ValueError:
-            shown = "+2h (from now), 18:00 (the next time it is, here), 2026-12-01T06:00Z"
-            self.fail(f"{value!r} is no time; allowed: {shown}", param, ctx)
+            moment = _moment(str(value).strip(), now())
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is no time; {shown}", param, ctx)
+        if not 0.0 <= moment < END_OF_TIME:
+            self.fail(f"{value!r} is not between the years 1970 and 3000; {shown}", param, ctx)
+        return moment
 
 
 def _moment(text: str, at: float) -> float:
@@ -111,8 +116,9 @@ def _moment(text: str, at: float) -> float:
         return at + parse_seconds(text[1:])
     here = dt.datetime.fromtimestamp(at, dt.UTC).astimezone()
     if len(text) <= 5 and ":" in text:
-        hour = dt.time.fromisoformat(text.zfill(5))
-        moment = here.replace(hour=hour.hour, minute=hour.minute, second=0, microsecond=0)
-        return (moment if moment > here else moment + dt.timedelta(days=1)).timestamp()
+        hour, today = dt.time.fromisoformat(text.zfill(5)), here.date()
+        days = (dt.datetime.combine(day, hour) for day in (today, today + dt.timedelta(days=1)))
+        # Each by itself: clocks may be set in the night between them.
+        return next(moment for day in days if (moment := day.astimezone().timestamp()) > at)
     moment = dt.datetime.fromisoformat(text)
     return (moment if moment.tzinfo is not None else moment.astimezone()).timestamp()

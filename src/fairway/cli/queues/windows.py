@@ -52,7 +52,7 @@ NAMED: Final = 3
 
 
 class SpanText(click.ParamType[str]):
-    """4h, 30m, 1h30m; more than 0."""
+    """4h, 30m, 1h30m."""
 
     name = "TIME"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -37,7 +37,7 @@ class Held(Protocol):
     finalizers: tuple[str, ...]
 
 
-def without_ours(finalizers: tuple[str, ...]) -> list[str] | None:
+def without_ours(finalizers: Sequence[str]) -> list[str] | None:
     """What stays; None: nothing."""
     return [each for each in finalizers if each != FINALIZER] or None
 

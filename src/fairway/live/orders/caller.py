@@ -16,6 +16,7 @@ import msgspec
 
 from fairway.exit_codes import USAGE
 from fairway.live.api.api_server import MERGE_PATCH
+from fairway.live.api.clock import Clock, SystemClock
 from fairway.live.api.connection import Answer, Connection, StreamError
 from fairway.live.api.problems import Forbidden, LiveProblem, Unreachable, problem_of, status_message
 from fairway.live.orders.own_kinds import no_queues
@@ -28,6 +29,7 @@ Tree = dict[str, Any]
 
 PATIENCE: Final = 10.0
 """So many seconds an answer is waited for."""
+PAUSE: Final = 0.2
 PAGE: Final = 500
 OK, CREATED, ACCEPTED, NOT_FOUND, CONFLICT = 200, 201, 202, 404, 409
 
@@ -35,9 +37,10 @@ OK, CREATED, ACCEPTED, NOT_FOUND, CONFLICT = 200, 201, 202, 404, 409
 class Caller:
     """One user."""
 
-    def __init__(self, connection: Connection, patience: float = PATIENCE) -> None:
+    def __init__(self, connection: Connection, patience: float = PATIENCE, clock: Clock | None = None) -> None:
         self._connection = connection
         self._patience = patience
+        self._clock = clock or SystemClock()
         self.deaf: LiveProblem | None = None  # why nothing could be heard of an answer
 
     @property
@@ -118,8 +121,10 @@ class Caller:
         try:
             async with asyncio.timeout(self._patience):
                 while True:
+                    has_heard = False
                     async with aclosing(self._events(path, name, version)) as events:
                         async for verb, tree in events:
+                            has_heard = True
                             version = str(tree.get("metadata", {}).get("resourceVersion", version))
                             if (told := tell(verb, tree)) is not None:
                                 return told
@@ -129,6 +134,8 @@ class Caller:
                     if (told := tell("DELETED" if there is None else "MODIFIED", there or {})) is not None:
                         return told
                     version = str((there or {}).get("metadata", {}).get("resourceVersion", ""))
+                    if not has_heard:
+                        await self._clock.sleep(PAUSE)  # a server that ends each watch at once is not run down
         except TimeoutError:
             return None
         except Forbidden as problem:

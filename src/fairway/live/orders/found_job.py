@@ -17,6 +17,7 @@ from fairway.live.batch.objects import JobRecordObject, QueueObject, object_path
 from fairway.live.batch.record_codec import read_record
 from fairway.live.orders.caller import Caller, Tree
 from fairway.live.orders.own_kinds import no_queues
+from fairway.live.orders.own_objects import is_plain
 from fairway.model import UserError
 from fairway.model.named import few, unknown
 
@@ -73,7 +74,7 @@ def read_job(tree: Tree) -> FoundJob | None:
 async def find_job(caller: Caller, namespace: str, name: str, command: str) -> FoundJob:
     """The job of that name; `command`: what is written before it."""
     folder = object_path(JobRecordObject, namespace=namespace)
-    tree = await caller.read(f"{folder}/{name}") if _is_plain(name) else None
+    tree = await caller.read(f"{folder}/{name}") if is_plain(name) else None
     found = None if tree is None else read_job(tree)
     if found is not None and found.key == f"{namespace}/{name}" and not found.is_over:
         return found
@@ -94,8 +95,3 @@ async def find_job(caller: Caller, namespace: str, name: str, command: str) -> F
 
 def _owners(job: FoundJob) -> set[str]:
     return {each.name for each in job.thing.metadata.owner_references}
-
-
-def _is_plain(name: str) -> bool:
-    """Can it be a part of a path?"""
-    return bool(name) and all(sign.isascii() and (sign.isalnum() or sign in "-.") for sign in name)

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from fairway.live.batch.objects import QueueObject, object_path
 from fairway.live.batch.record_codec import moment_text
 from fairway.live.orders.caller import Caller, Tree
-from fairway.live.orders.own_kinds import no_queues, objection
+from fairway.live.orders.own_kinds import objection
+from fairway.live.orders.own_objects import read_own
 from fairway.model.batch.queue import QueueState
 from fairway.model.named import unknown
 
@@ -37,12 +38,7 @@ class QueueOutcome(NamedTuple):
 async def set_state(caller: Caller, name: str, state: QueueState, until: float | None, command: str) -> QueueOutcome:
     """Say so, and wait until it is so."""
     folder = object_path(QueueObject)
-    tree = await caller.read(f"{folder}/{name}")
-    if tree is None:
-        listed = await caller.items(folder)
-        if listed is None:
-            raise no_queues()
-        raise unknown("queue", name, [each["metadata"]["name"] for each in listed[0]], command)
+    tree = await read_own(caller, QueueObject, "queue", name, command)
     said = None if until is None else moment_text(until)
     if _is_so(tree, state, said) and (tree["spec"].get("state"), tree["spec"].get("stateUntil")) == (state, said):
         return _outcome(name, tree, state, until, is_heard=True, was_so=True)

@@ -15,9 +15,9 @@ from fairway.exit_codes import USAGE
 from fairway.live.api.problems import Forbidden
 from fairway.live.batch.objects import API_VERSION, WindowObject, object_path
 from fairway.live.orders.caller import Caller, Tree
-from fairway.live.orders.own_kinds import no_queues, objection
+from fairway.live.orders.own_kinds import objection
+from fairway.live.orders.own_objects import read_own
 from fairway.model import UserError
-from fairway.model.named import unknown
 
 __all__ = ["CalledOff", "WindowOutcome", "add_window", "call_off"]
 
@@ -68,12 +68,7 @@ async def add_window(caller: Caller, name: str, spec: Mapping[str, Any]) -> Wind
 async def call_off(caller: Caller, name: str, command: str) -> CalledOff:
     """Delete it, and wait until no node is closed because of it."""
     folder = object_path(WindowObject)
-    tree = await caller.read(f"{folder}/{name}")
-    if tree is None:
-        listed = await caller.items(folder)
-        if listed is None:
-            raise no_queues()
-        raise unknown("window", name, [each["metadata"]["name"] for each in listed[0]], command)
+    tree = await read_own(caller, WindowObject, "window", name, command)
     uid, phase = tree["metadata"]["uid"], str((tree.get("status") or {}).get("phase", ""))
     await caller.delete(f"{folder}/{name}", uid)
     if phase in ("", "Announced", "Done"):
