@@ -11,11 +11,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.kube.api import Api
-from tests.kube.batch import CONFIGURATION, batch_kinds, events_of, job, node, ours, queue, start, status_of, until
+from tests.kube.batch import batch_kinds, events_of, job, node, ours, queue, start, status_of, until
 from tests.kube.control_plane import ControlPlane
-from tests.kube.jobs import PATIENCE, proxy_of
-from tests.kube.processes import Program, wait_until
-from tests.kube.test_batch_settling import CUTS, Cut, book, charge, is_done_with
+from tests.kube.cuts import Cut, killed_at
+from tests.kube.jobs import PATIENCE
+from tests.kube.processes import wait_until
+from tests.kube.test_batch_settling import CUTS, book, charge, is_done_with
 from tests.postgres import Postgres, postgres_server
 
 
@@ -51,18 +52,8 @@ def test_a_job_is_entered_once_whenever_its_scheduler_is_killed(
 ) -> None:
     books = postgres.new_database()
     flags = flags_of(postgres, books)
-    with proxy_of(control_plane) as proxy:
-        kubeconfig = control_plane.kubeconfig(url=proxy.url)
-        first = control_plane.start_fairway(CONFIGURATION, kubeconfig=kubeconfig, flags=flags)
-        killed: list[Program] = []
-
-        def kill() -> None:
-            first.kill()
-            killed.append(first)
-
-        proxy.add(cut.method, cut.path, cut.action, times=1, body=cut.body, then=kill)
+    with killed_at(control_plane, cut, *flags):
         api.create(job("it", namespace, cpu="2", runs="2s"))
-        wait_until(lambda: bool(killed), f"it is killed {cut.title}", PATIENCE)
     postgres.stop()
     start(control_plane, *flags)
     until(api, "it", namespace, "Finished", "Succeeded")

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import pytest
 
 from tests.kube.api import Api, Json
-from tests.kube.batch import CONFIGURATION, MERGE, batch_kinds, events_of, job, node, queue, start, status_of, until
+from tests.kube.batch import MERGE, batch_kinds, events_of, job, node, queue, start, status_of, until
 from tests.kube.control_plane import ControlPlane
-from tests.kube.jobs import PATIENCE, proxy_of
-from tests.kube.processes import Program, wait_until
+from tests.kube.cuts import Cut, killed_at
+from tests.kube.jobs import PATIENCE
+from tests.kube.processes import wait_until
 
 RECORD: Final = r"/jobrecords/it/status(\?|$)"
 MARK: Final = "fairway.dev/made-anew-from"
-
-
-class Cut(NamedTuple):
-    """Where a scheduler is killed."""
-
-    title: str
-    method: str
-    path: str
-    body: str = ""
-    action: str = "applied"
 
 
 CUTS: Final = (
@@ -95,17 +86,8 @@ def test_a_bare_pod_that_failed_is_made_anew(control_plane: ControlPlane, api: A
 def test_it_is_made_anew_once_whenever_its_scheduler_is_killed(
     control_plane: ControlPlane, api: Api, namespace: str, cut: Cut
 ) -> None:
-    with proxy_of(control_plane) as proxy:
-        first = control_plane.start_fairway(CONFIGURATION, kubeconfig=control_plane.kubeconfig(url=proxy.url))
-        killed: list[Program] = []
-
-        def kill() -> None:
-            first.kill()
-            killed.append(first)
-
-        proxy.add(cut.method, cut.path, cut.action, times=1, body=cut.body, then=kill)
+    with killed_at(control_plane, cut):
         api.create(submitted(namespace))
         former = end(api, namespace, "Failed")
-        wait_until(lambda: bool(killed), f"it is killed {cut.title}", PATIENCE)
     start(control_plane)
     check_second_life(api, namespace, former)

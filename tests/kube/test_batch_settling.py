@@ -7,28 +7,19 @@ server hears of it, or when it is done and nobody was told.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
 
 from tests.kube.api import Api, Json
-from tests.kube.batch import CONFIGURATION, batch_kinds, job, node, ours, queue, start, status_of, until
+from tests.kube.batch import batch_kinds, job, node, ours, queue, start, status_of, until
 from tests.kube.control_plane import ControlPlane
-from tests.kube.jobs import PATIENCE, proxy_of
-from tests.kube.processes import Program, wait_until
+from tests.kube.cuts import Cut, killed_at
+from tests.kube.jobs import PATIENCE
+from tests.kube.processes import wait_until
 
 RECORD: Final = r"/jobrecords/it/status(\?|$)"
 ACCOUNT: Final = r"/accounts/physics/status(\?|$)"
-
-
-class Cut(NamedTuple):
-    """Where a scheduler is killed."""
-
-    title: str
-    method: str
-    path: str
-    body: str
-    action: str = "applied"
 
 
 CUTS: Final = (
@@ -75,17 +66,8 @@ def charge(status: Json) -> int:
 def test_a_job_is_charged_once_whenever_its_scheduler_is_killed(
     control_plane: ControlPlane, api: Api, namespace: str, cut: Cut
 ) -> None:
-    with proxy_of(control_plane) as proxy:
-        first = control_plane.start_fairway(CONFIGURATION, kubeconfig=control_plane.kubeconfig(url=proxy.url))
-        killed: list[Program] = []
-
-        def kill() -> None:
-            first.kill()
-            killed.append(first)
-
-        proxy.add(cut.method, cut.path, cut.action, times=1, body=cut.body, then=kill)
+    with killed_at(control_plane, cut):
         api.create(job("it", namespace, cpu="2", runs="2s"))
-        wait_until(lambda: bool(killed), f"it is killed {cut.title}", PATIENCE)
     start(control_plane)
     until(api, "it", namespace, "Finished", "Succeeded")
     wait_until(lambda: is_done_with(api, ("it", namespace)), "its record is done with", PATIENCE)
