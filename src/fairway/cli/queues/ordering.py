@@ -119,6 +119,6 @@ def _moment(text: str, at: float) -> float:
         hour, today = dt.time.fromisoformat(text.zfill(5)), here.date()
         days = (dt.datetime.combine(day, hour) for day in (today, today + dt.timedelta(days=1)))
         # Each by itself: clocks may be set in the night between them.
-        return next(moment for day in days if (moment := day.astimezone().timestamp()) > at)
+        return next(time for day in days if (time := day.astimezone().timestamp()) > at)
     moment = dt.datetime.fromisoformat(text)
     return (moment if moment.tzinfo is not None else moment.astimezone()).timestamp()
