@@ -61,7 +61,13 @@ def test_comments_are_left_out_and_lines_stay_where_they_are(name: str) -> None:
     source = (resources.files("fairway.web") / "static" / name).read_text()
     assert sent(name).count("\n") == source.count("\n")
     assert "/**" not in sent(name)
-    assert not re.search(r"^\s*//", sent(name), re.MULTILINE)
+    assert not re.search(r"^\s*//|^ ", sent(name), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_no_text_goes_over_the_end_of_a_line_so_that_indents_can_be_left_out(name: str) -> None:
+    source = (resources.files("fairway.web") / "static" / name).read_text()
+    assert [line for line in source.splitlines() if line.count("`") % 2] == []
 
 
 def test_scripts_and_styles_are_small() -> None:

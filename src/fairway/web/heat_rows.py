@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from fairway.web.device_subject import DEVICE
-from fairway.web.heat_map import HeatMap, HeatView, RowOrder
+from fairway.web.heat_map import HeatMap, HeatView
 from fairway.web.nodes import row_order
 from fairway.web.paging import columns_of
 from fairway.web.picture_shapes import RowsAnswer, RowSpans
@@ -38,17 +38,17 @@ def node_rows(source: RunSource, question: RowsQuestion) -> RowsAnswer:
         shown=shown,
     )
     rows = [{"row": int(order.row[state["node_id"]]), **state} for state in states]
-    return _answer(source.nodes, order, question, columns_of(RowSpans, rows))
+    return _answer(source.nodes, view, question, columns_of(RowSpans, rows))
 
 
 def device_rows(source: RunSource, question: DeviceRowsQuestion) -> RowsAnswer:
     """GPU devices."""
-    heat = source.devices
-    order = row_order(heat, HeatView(DEVICE, question.order, question.filter))
-    return _answer(heat, order, question, RowSpans([], [], [], [], []))
+    view = HeatView(DEVICE, question.order, question.filter)
+    return _answer(source.devices, view, question, RowSpans([], [], [], [], []))
 
 
-def _answer(heat: HeatMap, order: RowOrder, question: RowsQuestion | DeviceRowsQuestion, spans: RowSpans) -> RowsAnswer:
+def _answer(heat: HeatMap, view: HeatView, question: RowsQuestion | DeviceRowsQuestion, spans: RowSpans) -> RowsAnswer:
+    order = row_order(heat, view)
     names, labels = heat.subject.names, heat.subject.labels
     shown = order.thing[question.first : question.first + question.count].tolist()
     values: dict[str, set[str]] = {}
@@ -60,13 +60,18 @@ def _answer(heat: HeatMap, order: RowOrder, question: RowsQuestion | DeviceRowsQ
     if question.order.startswith("label:"):
         label = question.order.removeprefix("label:")
         groups = label_groups([labels[number].get(label, "") for number in order.thing.tolist()])
+    shares = np.nan_to_num(heat.shares(view.resource)[order.thing])
+    fullest = int(shares.argmax()) if shares.any() else None
     return RowsAnswer(
         order.num_rows,
         question.first,
         [names[number] for number in shown],
+        shown,
         by_size[:MOST_LABELS],
         [value for value, _ in groups],
         [row for _, row in groups],
+        None if fullest is None else names[order.thing[fullest]],
+        None if fullest is None else float(shares[fullest]),
         spans,
     )
 

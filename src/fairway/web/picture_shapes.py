@@ -40,9 +40,12 @@ class RowsAnswer(msgspec.Struct):
     total: int
     first: int
     names: list[str]  # of the rows asked for, from the first
+    numbers: list[int]  # and what tells them apart: of nodes their node_id
     labels: list[str]  # keys, those with the fewest values first
     groups: list[str]  # values of the label that it is ordered by; none if there are more than 1,000
     group_rows: list[int]  # the first row of each
+    fullest: str | None  # of which most was held over the whole run; None: of nothing anything
+    fullest_share: float | None
     spans: RowSpans  # of the rows asked for
 
 

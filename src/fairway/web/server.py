@@ -159,6 +159,8 @@ class PageServer:
             async with asyncio.timeout(self._limits.reader_seconds):
                 await response.prepare(request)
                 await response.write_eof()
+        except ConnectionResetError:
+            pass  # who asked has left: pages do so with tiles that are out of sight
         except TimeoutError:
             if request.transport is not None:
                 request.transport.abort()

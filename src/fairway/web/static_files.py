@@ -2,9 +2,9 @@
 
 In: a path below `/fairway/ui/`. Out: a `StaticFile`, or None where there is no such file. The document is the same
 under every path that may be a page's, since the pages read the path themselves. Everything is read once and kept, and
-has a tag of its content, so that a browser loads it once. Scripts are sent without their comments, which are for those
-who read the sources; lines keep their numbers. Colours and the looks of words
-and tables are those of the reports. Called by `server`.
+has a tag of its content, so that a browser loads it once. Scripts are sent without their comments and indents, which
+are for those who read the sources; lines keep their numbers. Colours and the looks of words and tables are those of
+the reports. Called by `server`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ SHARED: Final = ("colours.css", "dark.css", "shared.css")
 """Those that are `fairway.pages`'s."""
 COMMENT: Final = re.compile(r"^[ \t]*//[^\n]*|/\*\*.*?\*/", re.MULTILINE | re.DOTALL)
 """A line that is nothing else, or what a type checker reads."""
+INDENT: Final = re.compile(rb"^ +", re.MULTILINE)
+"""No text of a script goes over the end of a line: a test says so."""
 
 
 class StaticFile(NamedTuple):
@@ -53,7 +55,7 @@ def _files() -> dict[str, StaticFile]:
 def _read(file: Traversable) -> StaticFile:
     body = file.read_bytes()
     if file.name.endswith(".js"):
-        body = COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), body.decode()).encode()
+        body = INDENT.sub(b"", COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), body.decode()).encode())
     return StaticFile(body, _kind(file.name), f'"{hashlib.sha256(body).hexdigest()[:32]}"')
 
 

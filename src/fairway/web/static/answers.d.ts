@@ -320,9 +320,12 @@ export interface RowsAnswer {
   total: number;
   first: number;
   names: (string)[];
+  numbers: (number)[];
   labels: (string)[];
   groups: (string)[];
   group_rows: (number)[];
+  fullest: string | null;
+  fullest_share: number | null;
   spans: RowSpans;
 }
 

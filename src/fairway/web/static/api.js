@@ -48,8 +48,8 @@ const line = [];
 
 /** @param {string} path @param {AbortSignal} [signal] @returns {Promise<Response>} */
 async function fetched(path, signal) {
-  if (underWay >= AT_ONCE) await new Promise((resolve) => line.push(() => resolve(null)));
-  underWay += 1;
+  if (underWay < AT_ONCE) underWay += 1;
+  else await new Promise((resolve) => line.push(() => resolve(null)));
   try {
     signal?.throwIfAborted();
     const headers = { Authorization: `Bearer ${typed || (sessionStorage.getItem(TOKEN) ?? "")}` };
@@ -62,8 +62,9 @@ async function fetched(path, signal) {
     const { code = "failed", message = `the server answered ${response.status}`, hint = "" } = said?.error ?? {};
     throw new Refused(response.status, code, message, hint);
   } finally {
-    underWay -= 1;
-    line.shift()?.();
+    const next = line.shift();
+    if (next) next();
+    else underWay -= 1;
   }
 }
 

@@ -17,6 +17,7 @@ import { clock, count } from "./words.js";
 /** Name in the path, what people call it, its key after `g`, and the module that has it. @type {[string, string, string, () => Promise<{page: Page}>][]} */
 const PAGES = [
   ["overview", "Overview", "o", () => import("./page_overview.js")],
+  ["nodes", "Nodes", "n", () => import("./page_nodes.js")],
 ];
 /** Pages of one thing, by the page of all and how many names they have. @type {Record<string, [number, () => Promise<{page: Page}>]>} */
 const SINGLE = {};

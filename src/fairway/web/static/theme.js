@@ -51,10 +51,10 @@ export function nth(number) {
   return colour(`c${number % 8}`);
 }
 
-/** Colours of a share from 0 to 1, by lightness, as red, green, blue, in 255 steps after that of nothing. */
-export function ramp() {
-  const stops = [0, 1, 2, 3, 4, 5].map((number) => {
-    const text = colour(`h${number}`);
+/** Colours of a share from 0 to 1, by lightness, as red, green, blue, in 255 steps after that of nothing. @param {string[]} [names] of colours on the way */
+export function ramp(names = ["h0", "h1", "h2", "h3", "h4", "h5"]) {
+  const stops = names.map((name) => {
+    const text = colour(name);
     return [1, 3, 5].map((place) => Number.parseInt(text.slice(place, place + 2), 16));
   });
   return Array.from({ length: 255 }, (_, step) => {
