@@ -16,8 +16,9 @@ from tests.web.served import Served
 __all__ = ["api", "browser", "look"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """Gone when tests of other folders come: playwright leaves a running loop in its thread, and they run their own."""
     path = find_chromium()
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])

@@ -13,7 +13,7 @@ from typing import Final
 from tests.kube.api import Api, ApiError, Json
 from tests.kube.processes import wait_until
 
-__all__ = ["COSCHEDULING", "GATES", "JOB_SET", "LEADER_WORKER_SET", "SERVER_FLAGS", "VOLCANO", "defined"]
+__all__ = ["COSCHEDULING", "GATES", "JOB_SET", "LEADER_WORKER_SET", "SERVER_FLAGS", "VOLCANO", "defined", "is_served"]
 
 GATES: Final = "--feature-gates=GenericWorkload=true,GangScheduling=true"
 SERVER_FLAGS: Final = (GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true")
@@ -52,16 +52,17 @@ def defined(api: Api, *definitions: Json) -> Iterator[None]:
         for each in definitions:
             api.request("POST", DEFINITIONS, each)
         for each in definitions:
-            wait_until(lambda each=each: _is_served(api, each), "the kind is served", PATIENCE)  # type: ignore[misc]
+            wait_until(lambda each=each: is_served(api, each), "the kind is served", PATIENCE)  # type: ignore[misc]
         yield
     finally:
         for each in definitions:
             api.request("DELETE", f"{DEFINITIONS}/{each['metadata']['name']}")
         for each in definitions:
-            wait_until(lambda each=each: not _is_served(api, each), "the kind is gone", PATIENCE)  # type: ignore[misc]
+            wait_until(lambda each=each: not is_served(api, each), "the kind is gone", PATIENCE)  # type: ignore[misc]
 
 
-def _is_served(api: Api, definition: Json) -> bool:
+def is_served(api: Api, definition: Json) -> bool:
+    """Whether objects of the kind can be had."""
     spec = definition["spec"]
     try:
         api.request("GET", f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}")

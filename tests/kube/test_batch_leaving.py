@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from deploy.crds import definitions
-from tests.kube.api import Api, ApiError, Json
+from tests.kube.api import Api, Json
 from tests.kube.batch import MERGE, batch_kinds, job, later, node, ours, queue, start, status_of, until
 from tests.kube.control_plane import ControlPlane
-from tests.kube.group_kinds import DEFINITIONS
+from tests.kube.group_kinds import DEFINITIONS, is_served
 from tests.kube.jobs import PATIENCE, bound
 from tests.kube.processes import wait_until
 
@@ -81,13 +81,8 @@ def test_what_queues_have_put_there_goes_and_the_kinds_can_be_deleted(
     for each in definitions():  # for those who take them away again
         api.request("POST", DEFINITIONS, each)
 
-    def are_served() -> bool:
-        try:
-            return api.items("JobRecord") == []
-        except ApiError:
-            return False
-
-    wait_until(are_served, "they are there again", PATIENCE)
+    wait_until(lambda: all(is_served(api, each) for each in definitions()), "they are there again", PATIENCE)
+    assert api.items("JobRecord") == []
 
 
 def versions(api: Api, namespace: str) -> Json:

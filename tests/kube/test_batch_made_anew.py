@@ -78,6 +78,7 @@ def test_a_bare_pod_that_failed_is_made_anew(control_plane: ControlPlane, api: A
     api.create(submitted(namespace))
     former = end(api, namespace, "Failed")
     check_second_life(api, namespace, former)
+    wait_until(lambda: bool(events_of(api, namespace, "PodMadeAnew")), "it is told", PATIENCE)
     assert len(events_of(api, namespace, "PodMadeAnew")) == 1
 
 
