@@ -20,7 +20,9 @@ const PAGES = [
   ["nodes", "Nodes", "n", () => import("./page_nodes.js")],
 ];
 /** Pages of one thing, by the page of all and how many names they have. @type {Record<string, [number, () => Promise<{page: Page}>]>} */
-const SINGLE = {};
+const SINGLE = {
+  nodes: [1, () => import("./page_node.js")],
+};
 
 /** @type {KnownRun[]} */
 let runs = [];

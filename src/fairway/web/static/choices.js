@@ -3,6 +3,9 @@
 import { h } from "./dom.js";
 import { change } from "./state.js";
 
+/** Values that are called as they are. @param {string[]} names @returns {Record<string, string>} */
+export const same = (names) => Object.fromEntries(names.map((name) => [name, name]));
+
 /**
  * One of several, the first unless the URL says otherwise.
  * @param {View} view @param {string} name in the URL @param {string} label @param {Record<string, string>} values and how they are called

@@ -1,6 +1,7 @@
 // Pods as lanes over time, for whatever has lanes: bars in the colours of what they are told apart by, and whose is where.
 
 import { ask } from "./api.js";
+import { visible } from "./dom.js";
 import { colour, nth } from "./theme.js";
 import { positions } from "./tiles.js";
 import { amount, clock, length } from "./words.js";
@@ -48,18 +49,21 @@ export function paintLanes(context, lanes, { end, across, place, tint }) {
 
 /** As much of a text as there is room for. @param {CanvasRenderingContext2D} context @param {string} text @param {number} room */
 export function shortened(context, text, room) {
-  let cut = text;
+  let cut = visible(text);
   while (cut && context.measureText(cut).width > room) cut = `${cut.slice(0, cut.endsWith("…") ? -2 : Math.ceil(room / 4))}…`;
   return cut;
 }
 
-/** What is told of the interval at a place, or null. @param {LaneColumns} lanes @param {number} end @param {PlaceOf} place @param {number} time @param {number} y */
-export function laneText(lanes, end, place, time, y) {
-  const number = lanes.pod.findIndex((_, one) => {
-    const [top, high] = place(one) ?? [0, 0];
-    return y >= top && y < top + high && (lanes.from_seconds[one] ?? 0) <= time && time < (lanes.to_seconds[one] ?? end);
+/** Which interval is at a place, or -1. @param {LaneColumns} lanes @param {number} end @param {PlaceOf} place @param {number} time @param {number} y */
+export function laneAt(lanes, end, place, time, y) {
+  return lanes.pod.findIndex((_, number) => {
+    const [top, high] = place(number) ?? [0, 0];
+    return y >= top && y < top + high && (lanes.from_seconds[number] ?? 0) <= time && time < (lanes.to_seconds[number] ?? end);
   });
-  if (number < 0) return null;
+}
+
+/** What is told of an interval. @param {LaneColumns} lanes @param {number} number @param {number} end */
+export function laneText(lanes, number, end) {
   const [from, to] = [lanes.from_seconds[number] ?? 0, lanes.to_seconds[number] ?? null];
   const held = Object.entries(lanes.amounts[number] ?? {}).filter(([, value]) => value).map(([name, value]) => `${name} ${amount(name, value)}`);
   const gpu = lanes.gpu_index[number];
@@ -115,6 +119,9 @@ export function rowLanes(run) {
       return share < 1;
     },
     /** What is told of a place. @param {Sight} seen @param {Box} box @param {number} time @param {number} y */
-    text: (seen, box, time, y) => (shown && !shown.answer.collapsed ? laneText(shown.answer.lanes, seen.to, placeOf(seen, box), time, y) : null),
+    text(seen, box, time, y) {
+      const number = shown ? laneAt(shown.answer.lanes, seen.to, placeOf(seen, box), time, y) : -1;
+      return shown && number >= 0 ? laneText(shown.answer.lanes, number, seen.to) : null;
+    },
   };
 }

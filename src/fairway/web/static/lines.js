@@ -12,7 +12,7 @@ import { clock, measured } from "./words.js";
  * @property {string} name
  * @property {(number | null)[]} values
  * @property {string} [colour] a variable of the style sheets
- * @property {boolean} [dashed]
+ * @property {boolean} [dashed] among areas: a line that is on none of them
  */
 /**
  * @typedef {object} LinesOptions
@@ -40,7 +40,7 @@ export function lines(view, options) {
   /** Values that are drawn: on each other if they are stacked. */
   const tops = stacked ? series.reduce((/** @type {number[][]} */ all, one) => {
     const below = all.at(-1);
-    return [...all, one.values.map((value, place) => (value ?? 0) + (below?.[place] ?? 0))];
+    return [...all, one.values.map((value, place) => (value ?? 0) + (one.dashed ? 0 : below?.[place] ?? 0))];
   }, []) : series.map((one) => one.values.map((value) => value ?? Number.NaN));
   const largest = options.largest ?? Math.max(...tops.map((values) => values.reduce((most, value) => (value > most ? value : most), 0)), unit === "share" ? 0.01 : 1e-9);
 
@@ -86,12 +86,14 @@ export function lines(view, options) {
     context.lineJoin = "round";
     for (let number = tops.length - 1; number >= 0; number -= 1) {
       const tint = tints[number]?.() ?? "";
+      const isArea = stacked && !series[number]?.dashed;
       trace(context, time, tops[number] ?? [], across, up);
-      if (stacked) fillBelow(context, across(time[0] ?? 0), across(time.at(-1) ?? 0), ground, tint);
+      if (isArea) fillBelow(context, across(time[0] ?? 0), across(time.at(-1) ?? 0), ground, tint);
       else context.setLineDash(DASHES[series[number]?.dashed ? 1 : number % DASHES.length] ?? []);
-      context.strokeStyle = stacked ? colour("card") : tint;
-      context.lineWidth = stacked ? 1 : 1.75;
+      context.strokeStyle = isArea ? colour("card") : tint;
+      context.lineWidth = isArea ? 1 : 1.75;
       context.stroke();
+      context.setLineDash([]);
     }
     context.lineWidth = 1;
     for (const [moment, dash] of /** @type {[number | undefined, number[]][]} */ ([[at, []], [time[marked], [3, 3]]])) {
@@ -125,7 +127,7 @@ export function lines(view, options) {
       return true;
     },
   });
-  const element = h("div", { class: "lines" }, series.length > 1 || stacked ? legend(series.map((one) => one.name), tints) : null, made.element);
+  const element = h("div", { class: "lines" }, series.length > 1 || stacked ? legend(series.map((one) => one.name), series.map((one, number) => () => `var(--${one.colour ?? `c${number % 8}`})`)) : null, made.element);
   return { element, redraw: made.redraw };
 }
 

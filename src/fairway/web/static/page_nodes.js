@@ -1,6 +1,6 @@
 // All nodes over time: a heat map, and the choice of what it shows. GPU devices have the same page with other rows.
 
-import { choice, typed } from "./choices.js";
+import { choice, same, typed } from "./choices.js";
 import { h } from "./dom.js";
 import { heatPart } from "./heat_map.js";
 import { change, link } from "./state.js";
@@ -11,7 +11,7 @@ export function heatPage(view, isDevices) {
   const one = isDevices ? "device" : "node";
   /** @type {Record<string, string>} */
   const orders = isDevices ? { "label:model": "by model", came: "as they came", load: "fullest first" } : { came: "as they came", name: "by name", load: "fullest first" };
-  const resource = choice(view, "resource", "resource", Object.fromEntries(Object.keys(run.resources).map((name) => [name, name])));
+  const resource = choice(view, "resource", "resource", same(Object.keys(run.resources)));
   const order = choice(view, "order", "order", orders);
   const stat = choice(view, "stat", "rows together", { mean: "mean", max: "fullest of them" });
   const filter = typed(view, "filter", "labels", isDevices ? "model=T4" : "pool=batch,zone in (a,b)");

@@ -1,7 +1,7 @@
 // A picture on a canvas, for everybody: sharp on every screen, drawn anew when its size or the colours change, with a
 // name that says what it shows, the focus, a line that tells what is below the pointer, and a table that says the same.
 
-import { announce, fill, h } from "./dom.js";
+import { announce, fill, h, visible } from "./dom.js";
 import { listen } from "./gestures.js";
 import { table } from "./table.js";
 import { onTheme } from "./theme.js";
@@ -48,7 +48,7 @@ export function picture(leaving, options) {
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, width, height);
     options.draw(context, width, height);
-    canvas.setAttribute("aria-label", options.says());
+    canvas.setAttribute("aria-label", visible(options.says()));
     if (!twin.hidden) fillTwin();
   }
   function fillTwin() {
