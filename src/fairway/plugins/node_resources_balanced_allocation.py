@@ -22,7 +22,11 @@ ONE, TWO, HALVES = np.array(1.0), np.array(2.0), np.array(50.0)  # (): see fairw
 SCORES = np.array(
     [HALF + int((HALF + gain) / 2) for gain in (*range(MAX_SCORE + 1), *range(-MAX_SCORE, 0))], np.int64
 )  # (201,)
-"""The score for each difference that the pod makes, from -100 to 100; negative ones count from the end."""
+"""The score for each difference that the pod makes, from -100 to 100; negative ones count from the end.
+
+Where what is asked for and what is taken are together more than 64 bits hold, the difference may be any number. No such
+node passes the filters: what it gets does not matter, as long as it is something.
+"""
 
 
 class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True):
@@ -68,7 +72,11 @@ class NodeResourcesBalancedAllocation(Plugin):
         complete = state.is_cpu_and_memory or (state.all_counted and capacity.all())
         has = None if complete and not table.bare else (capacity != 0) & state.counted[:, None]
         with_pod, without = balance(requested + state.both, capacity, has)
-        scores: NDArray[np.int64] = SCORES.take(with_pod - without)
+        gains = with_pod - without
+        try:
+            scores: NDArray[np.int64] = SCORES.take(gains)
+        except IndexError:
+            scores = SCORES.take(np.clip(gains, -MAX_SCORE, MAX_SCORE))
         return scores
 
     def _score_one(self, table: NodeTable, row: int, state: Shares) -> NDArray[np.int64]:
@@ -82,7 +90,7 @@ class NodeResourcesBalancedAllocation(Plugin):
             return int((1.0 - abs(apart) * 0.5) * 100.0)
 
         gain = balance_of(used_cpu + more_cpu, used_memory + more_memory) - balance_of(used_cpu, used_memory)
-        return np.array([SCORES.item(gain)], np.int64)
+        return np.array([SCORES.item(min(max(gain, -MAX_SCORE), MAX_SCORE))], np.int64)
 
 
 def balance(used: NDArray[np.int64], capacity: NDArray[np.int64], has: NDArray[np.bool_] | None) -> NDArray[np.int64]:
