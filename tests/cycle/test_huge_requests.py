@@ -15,7 +15,6 @@ HUGE = {
     "cpu": {"cpu": "9223372036854775"},
     "memory": {"memory": "9223372036854775806"},
     "both": {"cpu": "9e15", "memory": "9e18"},
-    "storage": {"ephemeral_storage": "9223372036854775806"},
 }
 
 
