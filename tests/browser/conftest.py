@@ -39,3 +39,11 @@ def look(browser: Browser, api: Served) -> Iterator[Look]:
     looking = Look(browser, f"http://127.0.0.1:{api.port}", api.token)
     yield looking
     looking.close()
+
+
+@pytest.fixture
+def look_at(browser: Browser, page_runs: Served) -> Iterator[Look]:
+    """Opens pages of these runs, and fails the test for whatever a page complains of."""
+    looking = Look(browser, f"http://127.0.0.1:{page_runs.port}", page_runs.token)
+    yield looking
+    looking.close()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Request
 
 __all__ = ["DESK", "TELEPHONE", "Look", "Scheme", "until", "url"]
 
@@ -22,6 +22,8 @@ DESK: Final = (1440, 900)
 TELEPHONE: Final = (390, 844)
 TRIES: Final = 3000  # a slow machine is no reason to fail
 PACE: Final = 20.0  # milliseconds
+API: Final = "/fairway/api/"
+ENDLESS: Final = "/stream"  # the one answer that does not end
 WATCH: Final = Path(__file__).parent / "watch.js"
 DRAWN: Final = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 SETTLED: Final = """() => document.readyState === 'complete' && !!document.querySelector('main h1')
@@ -49,7 +51,7 @@ class Look:
         self._browser = browser
         self._origin = origin
         self._token = token
-        self._pages: list[Page] = []
+        self._under_way: dict[Page, set[Request]] = {}  # of every page that was opened
         self._complaints: list[str] = []
         self.expected: set[str] = set()
         """Parts of complaints that the test brings about itself."""
@@ -64,25 +66,44 @@ class Look:
         is_watched: bool = False,
     ) -> Page:
         """A page below `/fairway/ui/`, settled; watched, it tells what it draws and waits for (see watch.js)."""
-        context = self._browser.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, has_touch=size == TELEPHONE
-        )
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        page = context.new_page()
+        page = self.blank(size, scheme)
         if is_watched:
             page.add_init_script(path=WATCH)
-        page.on("console", lambda said: self._complaints.append(f"{said.type}: {said.text}"))
-        page.on("pageerror", lambda error: self._complaints.append(f"error: {error}"))
-        page.on("request", lambda request: self._check_origin(request.url))
-        self._pages.append(page)
-        page.goto(f"{self._origin}/fairway/ui/{path}#token={token or self._token}")
+        self.go(page, path, token)
         if not token:
             self.settle(page)
         return page
 
+    def blank(self, size: tuple[int, int] = DESK, scheme: Scheme = "light", *, is_still: bool = False) -> Page:
+        """A window in which nothing was opened yet; still: for those who want nothing to move."""
+        context = self._browser.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme=scheme,
+            has_touch=size == TELEPHONE,
+            reduced_motion="reduce" if is_still else "no-preference",
+        )
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = context.new_page()
+        page.on("console", lambda said: self._complaints.append(f"{said.type}: {said.text}"))
+        page.on("pageerror", lambda error: self._complaints.append(f"thrown: {error}"))
+        self._under_way[page] = set()
+        page.on("request", lambda request: self._began(page, request))
+        page.on("requestfinished", lambda request: self._ended(page, request))
+        page.on("requestfailed", lambda request: self._ended(page, request))
+        return page
+
+    def go(self, page: Page, path: str, token: str = "") -> None:
+        """Open a path as somebody does who was given its URL."""
+        page.goto(f"{self._origin}/fairway/ui/{path}#token={token or self._token}")
+
     def settle(self, page: Page) -> None:
         """Wait until nothing is loading."""
-        until(page, lambda: page.evaluate(SETTLED), f"{page.url} has settled")
+        until(page, lambda: self._is_settled(page), f"{page.url} has settled")
+
+    def _is_settled(self, page: Page) -> bool:
+        broken = [said for said in self._complaints if said.startswith("thrown:")]
+        assert not broken, broken  # it may never settle
+        return page.evaluate(SETTLED) and not self._under_way[page]
 
     def drawn(self, page: Page) -> None:
         """Wait until what is to be drawn is on the screen."""
@@ -90,10 +111,19 @@ class Look:
 
     def close(self) -> None:
         """Close all pages; the test fails if one complained."""
-        for page in self._pages:
+        for page in self._under_way:
             page.context.close()
         left = [said for said in self._complaints if not any(part in said for part in self.expected)]
         assert not left, left
+
+    def _began(self, page: Page, request: Request) -> None:
+        self._check_origin(request.url)
+        path = urlsplit(request.url).path
+        if API in path and not path.endswith(ENDLESS):
+            self._under_way[page].add(request)
+
+    def _ended(self, page: Page, request: Request) -> None:
+        self._under_way[page].discard(request)
 
     def _check_origin(self, url: str) -> None:
         parts = urlsplit(url)

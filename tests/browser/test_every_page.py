@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from fairway.words import UNSEEN
 from tests.browser.every_page import ALL, MODULES, PAGES, EveryPage
 from tests.browser.looking import DESK, TELEPHONE, Look, Scheme, until
 from tests.browser.page_runs import HOSTILE_NAMES, HOSTILE_SPACE
 from tests.pages.browser_check import MEASURE
-from tests.web.served import Served
 
 every_page = pytest.mark.parametrize("case", PAGES, ids=[page.name for page in PAGES])
 
@@ -56,14 +54,6 @@ STRUCTURE: Final = """() => ({
   scripts: [...document.scripts].map((e) => e.getAttribute("src")),
   frames: document.querySelectorAll("iframe, object, embed").length, images: [...document.images].map((e) => e.src),
 })"""
-
-
-@pytest.fixture
-def look_at(browser: Browser, page_runs: Served) -> Iterator[Look]:
-    """Opens pages of these runs, and fails the test for whatever a page complains of."""
-    looking = Look(browser, f"http://127.0.0.1:{page_runs.port}", page_runs.token)
-    yield looking
-    looking.close()
 
 
 def test_every_page_is_in_the_list() -> None:

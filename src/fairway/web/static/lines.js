@@ -42,7 +42,7 @@ export function lines(view, options) {
     const below = all.at(-1);
     return [...all, one.values.map((value, place) => (value ?? 0) + (one.dashed ? 0 : below?.[place] ?? 0))];
   }, []) : series.map((one) => one.values.map((value) => value ?? Number.NaN));
-  const largest = options.largest ?? Math.max(...tops.map((values) => values.reduce((most, value) => (value > most ? value : most), 0)), unit === "share" ? 0.01 : 1e-9);
+  const largest = options.largest ?? (Math.max(...tops.map((values) => values.reduce((most, value) => (value > most ? value : most), 0)), unit === "share" ? 0.01 : 0) || 1);
 
   const box = () => ({ left: LEFT, width: Math.max(width - LEFT - RIGHT, 1) });
   /** Where a time is, in the stretch that is looked at. */
