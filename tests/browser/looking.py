@@ -66,7 +66,7 @@ class Look:
         is_watched: bool = False,
     ) -> Page:
         """A page below `/fairway/ui/`, settled; watched, it tells what it draws and waits for (see watch.js)."""
-        page = self.blank(size, scheme)
+        page = self.blank(size, scheme, is_still=is_watched)
         if is_watched:
             page.add_init_script(path=WATCH)
         self.go(page, path, token)

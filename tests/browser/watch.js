@@ -4,6 +4,7 @@
   "use strict";
   window.drawnWords = [];
   window.listening = new Map();
+  const dark = matchMedia("(prefers-color-scheme: dark)");
   const { getContext } = HTMLCanvasElement.prototype;
   HTMLCanvasElement.prototype.getContext = function (kind, options) {
     return getContext.call(this, kind, { ...options, willReadFrequently: true });
@@ -19,7 +20,9 @@
       const [red, green, blue, alpha] = getImageData.call(this, (begin + width * share) * scale + left, middle * scale + top, 1, 1).data;
       return `rgb(${red} ${green} ${blue} / ${alpha / 255})`;
     });
-    if (words.trim()) window.drawnWords.push({ canvas: this.canvas, words, size, fill: this.fillStyle, under });
+    if (words.trim()) {
+      window.drawnWords.push({ canvas: this.canvas, words, size, fill: this.fillStyle, alpha: this.globalAlpha, under, isDark: dark.matches });
+    }
     fillText.call(this, words, x, y, ...more);
   };
   const { addEventListener } = EventTarget.prototype;

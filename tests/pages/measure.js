@@ -100,11 +100,11 @@
   found.widths = [...new Set([...document.querySelectorAll("polyline.line")].map(l => getComputedStyle(l).strokeWidth))];
   found.dark = matchMedia("(prefers-color-scheme: dark)").matches;
   // Words on canvases, as tests/browser/watch.js noted them: the ground is what was drawn before them, or the page.
-  for (const { canvas, words, size, fill, under } of window.drawnWords ?? []) {
-    if (!canvas.isConnected || !shown(canvas)) continue;
+  for (const { canvas, words, size, fill, alpha, under, isDark } of window.drawnWords ?? []) {
+    if (!canvas.isConnected || !shown(canvas) || isDark !== found.dark) continue;
     if (size < 11) found.small.push(`drawn ${brief(words)}: ${size}`);
     const below = grounds(canvas);
-    const ratios = under.map(colour => contrast(mixed([...below, [colour, 1], [fill, 1]]), mixed([...below, [colour, 1]])));
+    const ratios = under.map(colour => contrast(mixed([...below, [colour, 1], [fill, alpha]]), mixed([...below, [colour, 1]])));
     const ratio = ratios.sort((a, b) => a - b)[Math.floor(ratios.length / 2)] ?? 21;
     if (ratio < 4.5) found.faint.push(`drawn ${brief(words)}: ${ratio.toFixed(2)}`);
   }
