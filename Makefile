@@ -13,7 +13,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser database node system pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-desk bench-estimates bench-logs bench-pages soak soak-jobs chaos fuzz reference e2e lock protos page-types page-pictures sbom image format clean
+.PHONY: help demo test browser database node system pythons check bench bench-reference bench-live bench-stream bench-data bench-gangs bench-worst bench-plan bench-desk bench-estimates bench-logs bench-pages soak soak-jobs chaos fuzz reference e2e lock protos page-types page-pictures pictures sbom image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,9 @@ page-types: $(STAMP) ## src/fairway/web/static/answers.d.ts anew: types of the A
 
 page-pictures: $(STAMP) ## tests/browser/pictures anew: how pages look in all their states; PAGES="overview pods" for some
 	$(BIN)/python -m tests.browser.page_pictures $(PAGES)
+
+pictures: $(STAMP) ## docs/pictures anew: what the README shows of the pages, from the demo's run
+	$(BIN)/python -m tests.browser.readme_pictures
 
 sbom: $(STAMP) ## what is in a release, as CycloneDX: dist/fairway.cdx.json
 	$(BIN)/python -m deploy.sbom dist/fairway.cdx.json

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, Request
+from playwright.sync_api import Browser, Dialog, Page, Request
 
 __all__ = ["DESK", "TELEPHONE", "Look", "Scheme", "until", "url"]
 
@@ -87,6 +87,7 @@ class Look:
         page.on("console", lambda said: self._complaints.append(f"{said.type}: {said.text}"))
         page.on("pageerror", lambda error: self._complaints.append(f"thrown: {error}"))
         self._under_way[page] = set()
+        page.on("dialog", self._refuse)
         page.on("request", lambda request: self._began(page, request))
         page.on("requestfinished", lambda request: self._ended(page, request))
         page.on("requestfailed", lambda request: self._ended(page, request))
@@ -97,8 +98,9 @@ class Look:
         page.goto(f"{self._origin}/fairway/ui/{path}#token={token or self._token}")
 
     def settle(self, page: Page) -> None:
-        """Wait until nothing is loading."""
+        """Wait until nothing is loading, and what came is drawn."""
         until(page, lambda: self._is_settled(page), f"{page.url} has settled")
+        self.drawn(page)
 
     def _is_settled(self, page: Page) -> bool:
         broken = [said for said in self._complaints if said.startswith("thrown:")]
@@ -115,6 +117,10 @@ class Look:
             page.context.close()
         left = [said for said in self._complaints if not any(part in said for part in self.expected)]
         assert not left, left
+
+    def _refuse(self, dialog: Dialog) -> None:
+        self._complaints.append(f"a script asks: {dialog.message}")
+        dialog.dismiss()
 
     def _began(self, page: Page, request: Request) -> None:
         self._check_origin(request.url)

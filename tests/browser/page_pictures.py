@@ -47,7 +47,7 @@ BUSY: Final = {"code": "too_busy", "message": "64 questions are being answered",
 
 def picture_of(look: Look, case: EveryPage, state: str) -> Image.Image:
     """The four windows beside each other."""
-    shots = [shot for size in (DESK, TELEPHONE) for shot in _shots(look, case, state, size)]
+    shots = list(_shots(look, case, state))
     whole = Image.new("RGB", (sum(shot.width for shot in shots), max(shot.height for shot in shots)))
     left = 0
     for shot in shots:
@@ -56,7 +56,19 @@ def picture_of(look: Look, case: EveryPage, state: str) -> Image.Image:
     return whole
 
 
-def _shots(look: Look, case: EveryPage, state: str, size: tuple[int, int]) -> Iterator[Image.Image]:
+def _shots(look: Look, case: EveryPage, state: str) -> Iterator[Image.Image]:
+    page = _opened(look, case, state, DESK)
+    yield from _both(look, page, DESK)
+    if state == "full":
+        page = _opened(look, case, state, TELEPHONE)
+    else:  # little is drawn: it is enough to make the window small
+        page.set_viewport_size({"width": TELEPHONE[0], "height": TELEPHONE[1]})
+        if state != "loading":
+            look.settle(page)
+    yield from _both(look, page, TELEPHONE)
+
+
+def _opened(look: Look, case: EveryPage, state: str, size: tuple[int, int]) -> Page:
     page = look.blank(size, is_still=True)
     if state in ANSWERS:
         page.route(lambda url: "/api/v1/" in url and not url.endswith("/runs"), ANSWERS[state])
@@ -65,13 +77,17 @@ def _shots(look: Look, case: EveryPage, state: str, size: tuple[int, int]) -> It
         until(page, lambda: page.evaluate(WAITING), "something stands where answers will be")
     else:
         look.settle(page)
+    return page
+
+
+def _both(look: Look, page: Page, size: tuple[int, int]) -> Iterator[Image.Image]:
+    """In the light and in the dark."""
     schemes: tuple[Scheme, Scheme] = ("light", "dark")
     for scheme in schemes:
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.emulate_media(color_scheme=scheme)
         look.drawn(page)
         shot = Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
         yield shot.resize((size[0] // SHRUNK, size[1] // SHRUNK), Image.Resampling.BOX)
-    page.close()
 
 
 def _hold(_: Route) -> None:
