@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Dialog, Page, Request
 
-__all__ = ["DESK", "TELEPHONE", "Look", "Scheme", "until", "url"]
+__all__ = ["DESK", "TELEPHONE", "Look", "Scheme", "table_of", "texts", "until", "url"]
 
 Scheme = Literal["light", "dark"]
 
@@ -27,7 +27,7 @@ ENDLESS: Final = "/stream"  # the one answer that does not end
 WATCH: Final = Path(__file__).parent / "watch.js"
 DRAWN: Final = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 SETTLED: Final = """() => document.readyState === 'complete' && !!document.querySelector('main h1')
-    && !document.querySelector('[aria-busy="true"], main > .skeleton')"""
+    && !document.querySelector('[aria-busy="true"], main > .skeleton, main canvas:not([aria-label])')"""
 
 
 def until(page: Page, holds: Callable[[], Any], what: str) -> Any:
@@ -37,6 +37,22 @@ def until(page: Page, holds: Callable[[], Any], what: str) -> Any:
             return found
         page.wait_for_timeout(PACE)
     raise AssertionError(f"never: {what}")
+
+
+ROWS: Final = """(name) => [...document.querySelectorAll('main table')].filter((one) => one.ariaLabel === name)
+    .flatMap((one) => [...one.querySelectorAll('tbody tr:not(.gap)')])
+    .map((row) => [...row.children].map((cell) => cell.innerText.trim()))"""
+
+
+def table_of(page: Page, name: str) -> list[list[str]]:
+    """Cells of the rows of a long table that are in sight."""
+    rows: list[list[str]] = page.evaluate(ROWS, name)
+    return rows
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    """What is shown in each of these elements."""
+    return [text.strip() for text in page.locator(selector).all_inner_texts()]
 
 
 def url(page: Page) -> str:

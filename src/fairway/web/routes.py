@@ -17,8 +17,8 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from fairway.web import curves, decisions, heat_rows, lanes, nodes, plugin_profile, pods, search, waiting_queue
-from fairway.web.compared_pods import compared_pods
-from fairway.web.comparison import compared, metrics
+from fairway.web.compared.compared_pods import compared_pods
+from fairway.web.compared.comparison import compared, metrics
 from fairway.web.device_subject import DEVICE
 from fairway.web.heat_map import HeatMap, HeatTile, HeatView
 from fairway.web.job_queues import jobs_page, one_job, shares

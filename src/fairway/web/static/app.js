@@ -18,6 +18,8 @@ import { clock, count } from "./words.js";
 const PAGES = [
   ["overview", "Overview", "o", () => import("./page_overview.js")],
   ["nodes", "Nodes", "n", () => import("./page_nodes.js")],
+  ["queue", "Queue", "q", () => import("./page_queue.js")],
+  ["plugins", "Plugins", "l", () => import("./page_plugins.js")],
 ];
 /** Pages of one thing, by the page of all and how many names they have. @type {Record<string, [number, () => Promise<{page: Page}>]>} */
 const SINGLE = {

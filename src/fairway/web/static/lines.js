@@ -84,7 +84,7 @@ export function lines(view, options) {
     context.rect(LEFT, 0, inner.width, high);
     context.clip();
     context.lineJoin = "round";
-    for (let number = tops.length - 1; number >= 0; number -= 1) {
+    for (const number of stacked ? [...tops.keys()].reverse() : tops.keys()) { // dashes show on top of what they cover
       const tint = tints[number]?.() ?? "";
       const isArea = stacked && !series[number]?.dashed;
       trace(context, time, tops[number] ?? [], across, up);
@@ -127,15 +127,17 @@ export function lines(view, options) {
       return true;
     },
   });
-  const element = h("div", { class: "lines" }, series.length > 1 || stacked ? legend(series.map((one) => one.name), series.map((one, number) => () => `var(--${one.colour ?? `c${number % 8}`})`)) : null, made.element);
+  const element = h("div", { class: "lines" }, series.length > 1 || stacked ? legend(series.map((one) => one.name), series.map((one, number) => () => `var(--${one.colour ?? `c${number % 8}`})`), !stacked) : null, made.element);
   return { element, redraw: made.redraw };
 }
 
-/** Which colour is what. @param {string[]} names @param {(() => string)[]} tints */
-export function legend(names, tints) {
+/** Which colour is what. @param {string[]} names @param {(() => string)[]} tints @param {boolean} [isDashed] as lines are, each otherwise */
+export function legend(names, tints, isDashed = false) {
   return h("ul", { class: "legend" }, ...names.map((name, number) => {
     const box = h("span", { class: "box" });
-    box.style.background = tints[number]?.() || `var(--c${number % 8})`;
+    const tint = tints[number]?.() || `var(--c${number % 8})`;
+    const [on = 0, off = 0] = (isDashed && DASHES[number % DASHES.length]) || [];
+    box.style.background = on ? `repeating-linear-gradient(90deg, ${tint} 0 ${on}px, transparent 0 ${on + off}px)` : tint;
     return h("li", {}, box, name);
   }));
 }

@@ -2,10 +2,10 @@
 
 import { ask } from "./api.js";
 import { bars } from "./bars.js";
+import { askCurve, curve, follow } from "./curve.js";
 import { fill, h } from "./dom.js";
-import { lines } from "./lines.js";
 import { part } from "./part.js";
-import { link } from "./state.js";
+import { link, podLink } from "./state.js";
 import { table } from "./table.js";
 import { clock, count, counted, length, measured } from "./words.js";
 
@@ -19,27 +19,6 @@ export const page = {
   title: "Overview",
   show(view) {
     const { run, signal } = view;
-    const time = () => ({ from: view.from, to: view.to });
-    /** @type {Map<string, () => void>} */
-    const redraws = new Map();
-    let [seen, asked, moment, headed] = ["", "", view.at, run.end];
-
-    /** @param {string} title @param {string} what @param {Record<string, any>} [more] @param {Partial<import("./lines.js").LinesOptions>} [look] */
-    const curve = (title, what, more = {}, look = {}) => {
-      const made = part(signal, {
-        title,
-        ask: (stop) => ask(["runs", run.id, "curves", what], { ...time(), ...more }, stop),
-        empty: (answer) => (Object.keys(answer.series).length ? null : "nothing of it happened in this stretch"),
-        draw: (answer) => {
-          const drawn = lines(() => view, { title, unit: answer.unit, time: answer.time, ...look,
-            series: Object.entries(answer.series).map(([name, values]) => ({ name, values: /** @type {number[]} */ (values) })) });
-          redraws.set(title, drawn.redraw);
-          return drawn.element;
-        },
-      });
-      return made;
-    };
-
     const head = part(signal, {
       kind: "bare",
       ask: (stop) => ask(["runs", run.id, "metrics"], {}, stop),
@@ -60,29 +39,22 @@ export const page = {
       ask: (stop) => ask(["runs", run.id, "waiting"], { at: view.at }, stop),
       draw: (answer) => waitingGroups(answer),
     });
-    const parts = [
-      curve("Held of what there was", "utilisation"), curve("Pods waiting", "waiting"), curve("Decisions a second", "decisions", { by: "outcome" }),
-      curve("Refusals a second, by plugin", "refusals", { by: "plugin" }),
-    ];
+    const parts = /** @type {[string, string, string?][]} */ ([
+      ["Held of what there was", "utilisation"], ["Pods waiting", "waiting"], ["Decisions a second", "decisions", "outcome"],
+      ["Refusals a second, by plugin", "refusals", "plugin"],
+    ]).map(([title, what, by]) => curve(view, title, (stop) => askCurve(view, what, { by }, run.id, stop)));
     view.main.append(
       h("h1", {}, run.id),
       h("p", { class: "soft" }, `${run.name} · ${counted(run.nodes, "node")}, ${counted(run.pods, "pod")}, ${counted(run.decisions, "decision")} · ${run.policies.join(", ")}${run.origin ? ` · ${run.origin}` : ""} · seed ${run.seed}`),
       ...(view.live ? [now] : []), head.element, h("div", { class: "grid" }, h("div", { class: "whole" }, waiting.element), ...parts.map((made) => made.element)),
     );
-    [seen, asked] = [`${view.from} ${view.to}`, `${view.query}`];
-
+    const moved = follow(view, parts, [waiting]);
+    let headed = run.end;
     return () => {
-      const [stretch, query] = [`${view.from} ${view.to}`, `${view.query}`];
-      /** What is looked at closely holds still while nothing but time goes on. @param {{element: HTMLElement, refresh: () => Promise<void>}} made */
-      const refresh = (made) => { if (query !== asked || !made.element.matches(":hover, :focus-within")) void made.refresh(); };
-      for (const redraw of redraws.values()) redraw();
-      if (stretch !== seen) parts.forEach(refresh);
-      if (moment !== view.at) refresh(waiting);
-      if (run.end - headed > HEAD_EVERY) {
-        headed = run.end;
-        refresh(head);
-      }
-      [seen, asked, moment] = [stretch, query, view.at];
+      moved();
+      if (run.end - headed <= HEAD_EVERY) return;
+      headed = run.end;
+      void head.refresh();
     };
   },
 };
@@ -96,12 +68,11 @@ function waitingGroups(answer) {
     answer.waiting > 0 && bars(columns.reason.map((reason, place) => {
       const pod = columns.longest_pod[place] ?? "";
       const job = columns.job[place];
-      const cut = pod.indexOf("/");
       return {
         value: count(columns.pods[place] ?? 0),
         label: job ? reason : h("a", { href: link("pods", [], { state: "waiting", "refused-by": reason }) }, reason),
         pieces: [{ size: columns.pods[place] ?? 0, tint: 1 }],
-        more: ["longest ", length(columns.longest_seconds[place]), ": ", h("a", { href: link("pods", [pod.slice(0, cut), pod.slice(cut + 1)]) }, pod), job ? ` of job ${job}` : ""],
+        more: ["longest ", length(columns.longest_seconds[place]), ": ", h("a", { href: podLink(pod) }, pod), job ? ` of job ${job}` : ""],
       };
     }), { label: "pods by the reason they wait for" }),
   ];

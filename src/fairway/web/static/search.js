@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { fill, h } from "./dom.js";
-import { link } from "./state.js";
+import { link, podLink } from "./state.js";
 import { sentence } from "./words.js";
 
 const AFTER = 120;
@@ -42,8 +42,7 @@ export function searchBox(run) {
   function target(kind, name) {
     if (kind === "node") return link("nodes", [name]);
     if (kind === "owner") return link("pods", [], { owner: name });
-    const cut = name.indexOf("/");
-    return link("pods", [name.slice(0, cut), name.slice(cut + 1)]);
+    return podLink(name);
   }
   /** @param {boolean} isShown */
   function show(isShown) {

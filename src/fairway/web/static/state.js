@@ -51,6 +51,12 @@ export function link(page, args = [], values = {}) {
   return `${BASE}${path}${query.size ? `?${written(query)}` : ""}`;
 }
 
+/** The page of a pod. @param {string} pod `namespace/name` @param {Values} [values] */
+export function podLink(pod, values = {}) {
+  const cut = pod.indexOf("/");
+  return link("pods", [pod.slice(0, cut), pod.slice(cut + 1)], values);
+}
+
 /** Say something else on the same page. @param {Values} values @param {boolean} [isClick] a click is a step of its own */
 export function change(values, isClick = false) {
   const query = new URLSearchParams(current.search);

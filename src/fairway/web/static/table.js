@@ -13,7 +13,7 @@ import { count } from "./words.js";
 export function table(heads, rows, { caption, total = rows.length, words = [] } = {}) {
   const lefts = heads.map((_, column) => column === 0 || words.includes(column));
   return h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": caption ?? heads.join(", ") },
-    h("table", {},
+    h("table", { "aria-label": caption ? null : heads.join(", ") },
       caption && h("caption", {}, caption),
       h("thead", {}, h("tr", {}, ...heads.map((head, column) => h("th", { scope: "col", class: lefts[column] && "words" }, head)))),
       h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell, column) => tableCell(cell, column, lefts[column])))))),
@@ -90,6 +90,7 @@ export function longTable(leaving, options) {
   async function load() {
     if (isLoading || (rows.length && !next)) return;
     isLoading = true;
+    box.ariaBusy = "true";
     const { signal } = loading;
     try {
       const page = await options.ask(next, sort, signal);
@@ -102,7 +103,10 @@ export function longTable(leaving, options) {
       if (signal.aborted) return;
       failed.replaceChildren(errorBox(error, () => { void load(); }));
     } finally {
-      if (!signal.aborted) isLoading = false;
+      if (!signal.aborted) {
+        isLoading = false;
+        box.ariaBusy = "false";
+      }
     }
     windowed();
   }

@@ -72,6 +72,7 @@ export function measured(unit, value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (unit === "share" || unit === "%") return percent(unit === "%" ? value / 100 : value);
   if (unit === "s" || unit === "seconds") return length(value);
+  if (unit === "s/s") return `${length(value)}/s`;
   if (unit.startsWith("1/")) return `${short(value)}/${unit.slice(2)}`;
   return unit ? `${short(value)} ${unit}` : short(value);
 }

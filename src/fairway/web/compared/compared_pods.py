@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from fairway.web.comparison import runs_of
+from fairway.web.compared.comparison import runs_of
 from fairway.web.paging import columns_of, next_word, page_begin
 from fairway.web.pods import WAIT
 from fairway.web.questions import ComparedPodsQuestion

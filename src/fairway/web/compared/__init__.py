@@ -1,0 +1,1 @@
+"""Runs of a server beside each other: in numbers, decision by decision, pod by pod."""
