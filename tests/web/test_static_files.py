@@ -7,6 +7,7 @@ from importlib import resources
 
 import pytest
 
+from fairway.web.sent_text import sent_script, sent_style
 from fairway.web.static_files import static_file
 
 SCRIPTS = sorted(
@@ -48,7 +49,7 @@ def test_scripts_are_modules_of_ours_alone_that_say_what_they_are(name: str) -> 
     source = (resources.files("fairway.web") / "static" / name).read_text()
     assert source.startswith("// ")
     assert source.count("\n") <= MOST_LINES
-    for module in re.findall(r'(?:\bfrom "|\bimport\(")([^"\n]+)"', sent(name)):
+    for module in re.findall(r'(?:^import[^"\n]*"|\bimport\(")([^"\n]+)"', sent(name), re.MULTILINE):
         assert module.startswith("./"), module
         assert static_file(f"static/{module[2:]}") is not None, module
     assert not re.search(
@@ -73,3 +74,29 @@ def test_no_text_goes_over_the_end_of_a_line_so_that_indents_can_be_left_out(nam
 def test_scripts_and_styles_are_small() -> None:
     names = [*SCRIPTS, "style.css", "colours.css", "dark.css", "shared.css"]
     assert sum(len(sent(name).encode()) for name in names) <= MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    ("line", "sent"),
+    [
+        ("  const a = b + c; // not a line of its own", "const a=b+c;"),
+        ('return found ? "a  b" : `c  ${ d + "}  `" } e`;', 'return found?"a  b":`c  ${ d + "}  `" } e`;'),
+        ("x = `a ${b ? `  ${c}` : 1}  d` in e;", "x=`a ${b ? `  ${c}` : 1}  d`in e;"),
+        ("if (/[/ ] +$/.test(a)) return a / b / c;", "if(/[/ ] +$/.test(a))return a/b/c;"),
+        ("a = b - -c + +d - +e;", "a=b- -c+ +d-+e;"),
+        ("async (one) => { for (const x of [1]) await one; }", "async(one)=>{for(const x of[1])await one;}"),
+        ("const it = 'it\\'s  \"so\"';", "const it='it\\'s  \"so\"';"),
+        ("`", None),
+    ],
+)
+def test_blanks_stay_where_they_tell_words_apart(line: str, sent: str | None) -> None:
+    if sent is None:
+        with pytest.raises(IndexError):
+            sent_script(line)
+    else:
+        assert sent_script(line) == sent
+
+
+def test_styles_are_closed_up() -> None:
+    style = 'a, b > c { margin: 0 .5rem; }\nb::before { content: "a , b"; }\n'
+    assert sent_style(style) == 'a,b>c{margin:0 .5rem;}b::before{content:"a , b";}'

@@ -2,19 +2,19 @@
 
 In: a path below `/fairway/ui/`. Out: a `StaticFile`, or None where there is no such file. The document is the same
 under every path that may be a page's, since the pages read the path themselves. Everything is read once and kept, and
-has a tag of its content, so that a browser loads it once. Scripts are sent without their comments and indents, which
-are for those who read the sources; lines keep their numbers. Colours and the looks of words and tables are those of
-the reports. Called by `server`.
+has a tag of its content, so that a browser loads it once. Scripts and styles are sent closed up (`sent_text`). Colours
+and the looks of words and tables are those of the reports. Called by `server`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Final, NamedTuple
+
+from fairway.web.sent_text import sent_script, sent_style
 
 __all__ = ["PAGES", "StaticFile", "static_file"]
 
@@ -23,10 +23,6 @@ FILES: Final = "static/"
 KINDS: Final = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 SHARED: Final = ("colours.css", "dark.css", "shared.css")
 """Those that are `fairway.pages`'s."""
-COMMENT: Final = re.compile(r"^[ \t]*//[^\n]*|/\*\*.*?\*/", re.MULTILINE | re.DOTALL)
-"""A line that is nothing else, or what a type checker reads."""
-INDENT: Final = re.compile(rb"^ +", re.MULTILINE)
-"""No text of a script goes over the end of a line: a test says so."""
 
 
 class StaticFile(NamedTuple):
@@ -55,7 +51,9 @@ def _files() -> dict[str, StaticFile]:
 def _read(file: Traversable) -> StaticFile:
     body = file.read_bytes()
     if file.name.endswith(".js"):
-        body = INDENT.sub(b"", COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), body.decode()).encode())
+        body = sent_script(body.decode()).encode()
+    elif file.name.endswith(".css"):
+        body = sent_style(body.decode()).encode()
     return StaticFile(body, _kind(file.name), f'"{hashlib.sha256(body).hexdigest()[:32]}"')
 
 

@@ -137,7 +137,8 @@ export function legend(names, tints, isDashed = false) {
     const box = h("span", { class: "box" });
     const tint = tints[number]?.() || `var(--c${number % 8})`;
     const [on = 0, off = 0] = (isDashed && DASHES[number % DASHES.length]) || [];
-    box.style.background = on ? `repeating-linear-gradient(90deg, ${tint} 0 ${on}px, transparent 0 ${on + off}px)` : tint;
+    box.style.background = tint;
+    if (on) box.style.backgroundImage = `repeating-linear-gradient(90deg, transparent 0 ${on}px, var(--card) 0 ${on + off}px)`;
     return h("li", {}, box, name);
   }));
 }
