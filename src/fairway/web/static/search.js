@@ -46,6 +46,10 @@ export function searchBox(run) {
   }
   /** @param {boolean} isShown */
   function show(isShown) {
+    if (!isShown) {
+      clearTimeout(timer);
+      asked.abort();
+    }
     list.hidden = !isShown;
     input.setAttribute("aria-expanded", `${isShown}`);
   }
