@@ -1,35 +1,31 @@
-"""A scheduler's stream is served by a process of its own: notes go there, and readers are nobody's concern here.
+"""A scheduler's stream, and its pages, are served by processes of their own: readers are nobody's concern here.
 
 In: notes, which the scheduler's thread appends to a queue. Out: the same notes, over a socket, a dozen times a second,
-to a process (`notes_server`) that tells them to its ring and serves however many readers there are. What it asks (who
-may read, why a pod waits) is answered here, in a thread with a loop of its own. The process ends when its end of the
-socket does, so that it outlives nobody, and its turns come after the scheduler's where processors are scarce. If it
-ends, or takes nothing for so long that 64 MiB wait for it, another one takes its place: readers find another stream
-there, which begins with how things stand.
+to a process (`notes_server` tells them to its ring, the pages' to their history) that serves however many readers there
+are. What it asks (who may read, why a pod waits) is answered here, in a thread with a loop of its own. The process ends
+when its end of the socket does, so that it outlives nobody, and its turns come after the scheduler's where processors
+are scarce. If it ends, or takes nothing for so long that 64 MiB wait for it, another one takes its place: readers find
+another stream there, which begins with how things stand. Pages are told instead how many events they miss
+(`waiting_notes`) and how things stand behind them; if they take nothing for a minute, they are replaced, too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import collections
-import contextlib
 import logging
-import os
-import socket
-import subprocess
-import sys
 import threading
-from collections.abc import Awaitable, Coroutine, Iterable
-from typing import Any, Final, TypeVar
+from collections.abc import Coroutine
+from typing import Any, Final, NamedTuple, TypeVar
 
-import msgspec
-
-from fairway.stream.frames import LENGTH, Beginning, framed
+from fairway.stream.frames import Beginning
+from fairway.stream.notes_child import NotesChild
 from fairway.stream.noting import Note
 from fairway.stream.standing import StandingNotes
 from fairway.stream.surroundings import Surroundings, Tls
+from fairway.stream.waiting_notes import WaitingNotes
 
-__all__ = ["ServingProcess"]
+__all__ = ["STREAM", "ServedKind", "ServingProcess"]
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -43,20 +39,48 @@ MOST_NOTES: Final = 1 << 18
 SECONDS_TO_BEGIN: Final = 60.0
 SECONDS_TO_END: Final = 10.0
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
+SHORT_LIFE: Final = 60.0
+"""Whoever ended sooner than that is replaced after a pause, which becomes longer every time."""
+SLICE: Final = 256
+"""Notes that are written at a time: whoever schedules has the interpreter again after that."""
+MOST_LOOKS: Final = round(60 / TICK_SECONDS)
+"""At which nothing was taken of what waits."""
+
+
+class ServedKind(NamedTuple):
+    """What a process serves."""
+
+    what: str  # in words
+    module: str  # that it runs
+    most_waiting: int | None = None  # notes; None: it is replaced when too many bytes wait
+    most_looks: int = MOST_LOOKS
+
+
+STREAM: Final = ServedKind("the stream", "fairway.stream.notes_server")
 
 
 class ServingProcess:
     """Serves what is appended to `notes`; `start` and `stop` it from any thread."""
 
-    def __init__(self, stream_id: str, most_unsent: int = MOST_UNSENT) -> None:
-        """`stream_id` is another one every time, of small letters and digits."""
+    def __init__(
+        self,
+        stream_id: str,
+        most_unsent: int = MOST_UNSENT,
+        kind: ServedKind = STREAM,
+        more: dict[str, Any] | None = None,
+    ) -> None:
+        """`stream_id` is another one every time, of small letters and digits; `more` is for a process of that kind."""
         self.notes: collections.deque[Note] = collections.deque(maxlen=MOST_NOTES)
         self._stream_id = stream_id
+        self._kind, self._more = kind, more or {}
         self._most_unsent = most_unsent
+        self._waiting = None if kind.most_waiting is None else WaitingNotes(kind.most_waiting)
+        self._num_under_way = 0  # notes of which the process has not taken all
         self._num_processes = 0
+        self._began, self._pause = 0.0, FIRST_DELAY  # when the latest process did
         self._standing = StandingNotes()
         self._late: list[Note] | None = None  # what the process that begins was not sent yet
-        self._child: _Child | None = None
+        self._child: NotesChild | None = None
         self._serving: asyncio.Task[None] | None = None
 
     def start(self, address: str, surroundings: Surroundings, tls: Tls | None = None) -> int:
@@ -117,7 +141,7 @@ class ServingProcess:
         while True:
             await asyncio.sleep(TICK_SECONDS)
             child, notes = self._child, self._taken()
-            if child is None or child.is_over or child.num_unsent > self._most_unsent:
+            if child is None or self._is_lost(child):
                 self._child = await self._replaced(child)
                 certificate = None
                 continue
@@ -127,8 +151,37 @@ class ServingProcess:
                 before, certificate = certificate, self._tls()
                 if certificate != before:
                     notes.append(("certificate", *certificate))
-            if notes:
+            if self._waiting is not None:
+                await self._offer(child, self._waiting, notes)
+            elif notes:
                 child.send(notes)
+
+    def _is_lost(self, child: NotesChild) -> bool:
+        """Has it ended, or does it not do its work?"""
+        child.look()
+        is_stuck = child.num_looks > self._kind.most_looks if self._waiting is not None else False
+        return child.is_over or is_stuck or (self._waiting is None and child.num_unsent > self._most_unsent)
+
+    async def _offer(self, child: NotesChild, waiting: WaitingNotes, notes: list[Note]) -> None:
+        """Send them if it has taken all that was sent; else they wait, as far as there is room."""
+        if child.num_unsent:
+            waiting.put(notes, self._num_under_way, len(self._standing))
+            return
+        before, num_missing = waiting.take()
+        if not num_missing:
+            await self._send_slowly(child, before + notes)
+            return
+        num_missing += len(notes)
+        logger.warning("%s: %d events were not taken in time, and are missing", self._kind.what, num_missing)
+        self._around.count_lost(f"{self._kind.what} behind", num_missing)
+        standing = [*self._standing, ("audible", self._standing.time)]
+        await self._send_slowly(child, [*before, ("missing", num_missing), *standing])
+
+    async def _send_slowly(self, child: NotesChild, notes: list[Note]) -> None:
+        self._num_under_way = len(notes)
+        for start in range(0, len(notes), SLICE):
+            child.send(notes[start : start + SLICE])
+            await asyncio.sleep(0)
 
     def _taken(self) -> list[Note]:
         """What was appended since; the scheduler's thread goes on appending behind it."""
@@ -139,10 +192,10 @@ class ServingProcess:
         self._standing.take(notes)
         return notes
 
-    async def _replaced(self, child: _Child | None) -> _Child:
+    async def _replaced(self, child: NotesChild | None) -> NotesChild:
         """Another process in the place of one that ended, or has to."""
         why = "it ended" if child is None or child.is_over else "it takes nothing"
-        logger.warning("the stream's process is replaced, and readers have to begin anew: %s", why)
+        logger.warning("%s's process is replaced, and readers have to begin anew: %s", self._kind.what, why)
         if child is not None:
             child.process.kill()
             await child.end(SECONDS_TO_END)
@@ -152,7 +205,9 @@ class ServingProcess:
             while not beginning.done():
                 await asyncio.wait((beginning,), timeout=TICK_SECONDS)
                 notes = self._taken()
-                if self._late is not None:
+                if self._late is not None and self._waiting is not None:
+                    self._waiting.put(notes, least=len(self._standing))
+                elif self._late is not None:
                     self._late += notes
         finally:
             beginning.cancel()
@@ -160,30 +215,37 @@ class ServingProcess:
         other.send(late or ())
         return other
 
-    async def _begun_at_last(self) -> _Child:
-        delay = FIRST_DELAY
+    async def _begun_at_last(self) -> NotesChild:
+        loop, delay = asyncio.get_running_loop(), FIRST_DELAY
+        if loop.time() - self._began < SHORT_LIFE:  # and may do so again
+            await asyncio.sleep(self._pause)
+            self._pause = min(2 * self._pause, LONGEST_DELAY)
+        else:
+            self._pause = FIRST_DELAY
         while True:
             try:
                 return await self._begun()
             except OSError as error:
                 self._late = None
-                logger.error("the stream is not served, and will be tried again in %g s: %s", delay, error)
+                logger.error("%s is not served, and will be tried again in %g s: %s", self._kind.what, delay, error)
             await asyncio.sleep(delay)
             delay = min(2 * delay, LONGEST_DELAY)
 
-    async def _begun(self) -> _Child:
+    async def _begun(self) -> NotesChild:
         """A process that listens; OSError if it can not be."""
         is_first, self._num_processes = not self._num_processes, self._num_processes + 1
         stream_id = self._stream_id if is_first else f"{self._stream_id}{self._num_processes}"
         certificate = None if self._tls is None else self._tls()
         leads = self._around.is_leading()
-        child = await _Child.spawned(self._around)
+        child = await NotesChild.spawned(self._kind.module, self._around)
         try:
-            child.send(Beginning(stream_id, self._address, self._around.origin, leads, certificate))
+            child.send(Beginning(stream_id, self._address, self._around.origin, leads, certificate, self._more))
             if not is_first:
                 self._taken()
                 self._late = []  # from here on
-            child.send([*self._standing, ("audible",)])
+                if self._waiting is not None:
+                    self._waiting.take()
+            await self._send_slowly(child, [*self._standing, ("audible", self._standing.time)])
             async with asyncio.timeout(SECONDS_TO_BEGIN):
                 port = await child.listening()
         except BaseException:
@@ -191,138 +253,10 @@ class ServingProcess:
             await child.end(SECONDS_TO_END)
             raise
         self._address = f"{self._address.rpartition(':')[0]}:{port}"
+        self._began = asyncio.get_running_loop().time()
         return child
-
-
-class _Child:
-    """One process, and our end of its socket."""
-
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        around: Surroundings,
-    ) -> None:
-        self.process = process
-        self.port = 0
-        self._reader, self._writer = streams
-        self._around = around
-        self._answers: set[asyncio.Task[None]] = set()
-        self._hearing: asyncio.Task[None] | None = None
-        self._leads: bool | None = None  # as it was told last
-
-    @classmethod
-    async def spawned(cls, around: Surroundings) -> _Child:
-        here, there = socket.socketpair()
-        try:
-            with there:
-                process = await asyncio.to_thread(_spawn, there.fileno())
-            return cls(process, await asyncio.open_connection(sock=here), around)
-        except BaseException:
-            here.close()
-            raise
-
-    async def listening(self) -> int:
-        """The port, once it listens; OSError says why not."""
-        try:
-            while (words := await self._heard())[0] == "count":
-                self._around.count(*words[1:])
-        except (EOFError, OSError) as error:
-            raise OSError(f"the stream's process ended at once: {error}") from None
-        word, value = words
-        if word == "failed":
-            raise OSError(value)
-        self.port = value
-        self._hearing = asyncio.ensure_future(self._hear())
-        return self.port
-
-    @property
-    def is_over(self) -> bool:
-        return self._hearing is None or self._hearing.done()
-
-    @property
-    def num_unsent(self) -> int:
-        """Bytes that wait."""
-        return self._writer.transport.get_write_buffer_size()
-
-    def leading(self) -> list[Note]:
-        """Who leads, if that is not what was told last, by whomever: it is to be sent at once."""
-        leads, before = self._around.is_leading(), self._leads
-        self._leads = leads
-        return [] if leads == before else [("leading", leads)]
-
-    def send(self, content: Beginning | Iterable[Note]) -> None:
-        """Without waiting: who sends looks at `num_unsent`."""
-        try:
-            self._writer.write(framed(content))
-        except (ValueError, OverflowError):
-            assert not isinstance(content, Beginning)
-            for note in content:
-                self._send_one(note)
-
-    def _send_one(self, note: Note) -> None:
-        try:
-            self._writer.write(framed([note]))
-        except (ValueError, OverflowError) as error:  # an amount beyond 64 bits, a text that is none
-            logger.error("something can not be told on the stream: %s: %s", note[0], error)
-
-    async def end(self, seconds: float) -> None:
-        """It was asked to, or was killed; then wait for that."""
-        for task in (self._hearing, *self._answers):
-            if task is not None:
-                task.cancel()
-        await asyncio.to_thread(_wait_for, self.process, seconds)
-        self._writer.close()
-        with contextlib.suppress(OSError):
-            await self._writer.wait_closed()
-
-    async def _heard(self) -> Any:
-        (size,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
-        return msgspec.msgpack.decode(await self._reader.readexactly(size))
-
-    async def _hear(self) -> None:
-        around = self._around
-        with contextlib.suppress(EOFError, OSError):
-            while True:
-                match await self._heard():
-                    case ["count", readers, events, kept]:
-                        around.count(readers, events, kept)
-                    case ["lost", why, number]:
-                        around.count_lost(why, number)
-                    case ["refusal", number, token]:
-                        self._answer(number, around.refusal(token))
-                    case ["explain", number, pod]:
-                        self._answer(number, around.explain(pod))
-
-    def _answer(self, number: int, answer: Awaitable[Any]) -> None:
-        async def tell() -> None:
-            try:
-                value = await answer  # with it comes who leads now: that is what readers are asked next
-                self.send([*self.leading(), ("answer", number, True, value)])
-            except Exception as error:
-                logger.exception("a reader of the stream gets no answer")
-                self.send([("answer", number, False, str(error))])
-
-        task = asyncio.ensure_future(tell())
-        self._answers.add(task)
-        task.add_done_callback(self._answers.discard)
 
 
 def _complain(serving: asyncio.Task[None]) -> None:
     if not serving.cancelled() and (error := serving.exception()) is not None:
         logger.error("the stream is no longer fed", exc_info=error)
-
-
-def _spawn(number: int) -> subprocess.Popen[bytes]:
-    """Not from the folder that we are in: it may have modules of these names."""
-    command = [sys.executable, "-P", "-m", "fairway.stream.notes_server", str(number)]
-    places = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.Popen(command, pass_fds=(number,), stdin=subprocess.DEVNULL, env=places)
-
-
-def _wait_for(process: subprocess.Popen[bytes], seconds: float) -> None:
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -27,6 +27,10 @@ class StandingNotes:
         self._bound: dict[str, Note] = {}
         self._lost: dict[str, Note] = {}
         self._moved: dict[str, Note] = {}
+        self.time = 0.0  # of the latest note
+
+    def __len__(self) -> int:
+        return sum(map(len, (self._nodes, self._pods, self._bound, self._lost, self._moved)))
 
     def __iter__(self) -> Iterator[Note]:
         """What is told first is what the rest refers to."""
@@ -35,7 +39,7 @@ class StandingNotes:
 
     def take(self, notes: Iterable[Note]) -> None:
         """This happened."""
-        pods, moved = self._pods, self._moved
+        pods, moved, note = self._pods, self._moved, None
         for note in notes:
             name, key = note[0], note[2]
             if name == "queue_moved":
@@ -49,6 +53,8 @@ class StandingNotes:
                     self._bound.setdefault(key, note)
             elif name not in PASSING:
                 self._take_rare(note)
+        if note is not None:
+            self.time = note[1]
 
     def _take_rare(self, note: Note) -> None:
         name, t, key, *rest = note

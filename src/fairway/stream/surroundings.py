@@ -6,9 +6,9 @@ hands over what is needed, and a simulation, which has none, leaves it at that.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
 
 __all__ = ["ReadingRefused", "Surroundings", "Tls"]
 
@@ -45,6 +45,8 @@ class Surroundings:
     """May somebody with that token read? Asked in the service's own loop."""
     explain: Callable[[str], Awaitable[bytes | None]] = _nothing
     """What `why` says of namespace/name, as JSON; None: there is no such pod."""
+    answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = field(default_factory=dict)
+    """To whatever else a process asks, by its name: values that msgpack has."""
     close: Callable[[], Awaitable[None]] | None = None
     """Called in the service's loop when it is over: for connections that `refusal` has."""
     count_lost: Callable[[str, int], None] = lambda why, number: None
