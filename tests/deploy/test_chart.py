@@ -91,13 +91,14 @@ def test_users_configuration_is_kept_and_has_its_own_lease() -> None:
         {"tlsSecretName": "cert"},
         {"extraArgs": ["--kube-api-qps=100", "--kube-api-burst=200"]},
         {"shadow": True},
+        {"web.enabled": True, "web.history": "90m"},
         {"batch.enabled": True},
         {
             "batch.enabled": True,
             "batch.ledger": {"url": "postgresql://db/b", "passwordSecret": {"name": "s", "key": "k"}},
         },
     ],
-    ids=["default", "verbose", "certificate", "more flags", "shadow", "queues", "ledger"],
+    ids=["default", "verbose", "certificate", "more flags", "shadow", "pages", "queues", "ledger"],
 )
 def test_arguments_are_ones_that_fairway_takes(values: dict[str, Any]) -> None:
     command, *arguments = container(render(values))["args"]
@@ -107,6 +108,24 @@ def test_arguments_are_ones_that_fairway_takes(values: dict[str, Any]) -> None:
     assert parsed["config"] == "/etc/fairway/config.yaml"
     assert parsed["secure_port"] == 10259
     assert parsed["batch"] is (None if values.get("batch.enabled") else False)
+
+
+def test_pages_have_a_port_a_service_and_a_role_for_those_who_may_see_them() -> None:
+    objects = render({"web.enabled": True, "web.port": 9443, "networkPolicy.enabled": True})
+    assert "--web=0.0.0.0:9443" in container(objects)["args"]
+    assert {"name": "pages", "containerPort": 9443, "protocol": "TCP"} in container(objects)["ports"]
+    ports = {port["name"]: port["targetPort"] for port in one(objects, "Service")["spec"]["ports"]}
+    assert ports == {"https": "https", "pages": "pages"}
+    (viewer,) = [each for each in objects if each["metadata"]["name"].endswith("-viewer")]
+    assert (viewer["kind"], viewer["rules"]) == (
+        "ClusterRole",
+        [{"nonResourceURLs": ["/fairway/api/v1/*"], "verbs": ["get"]}],
+    )
+    entries = one(objects, "NetworkPolicy")["spec"]["ingress"]
+    assert [port["port"] for entry in entries for port in entry["ports"]] == ["https", "pages"]
+    closed = render({"web.enabled": True, "networkPolicy.enabled": True, "networkPolicy.webFrom": []})
+    entries = one(closed, "NetworkPolicy")["spec"]["ingress"]
+    assert [port["port"] for entry in entries for port in entry["ports"]] == ["https"]
 
 
 def test_process_may_do_nothing_but_its_work() -> None:

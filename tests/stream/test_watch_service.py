@@ -261,7 +261,7 @@ def test_a_certificate_that_is_replaced_is_served_from_then_on(
         assert (is_served(first[0]), is_served(second[0])) == (False, True)
         write((first[0], second[1]), 3)  # they do not belong together
         assert is_served(second[0])
-        assert "the stream's certificate is kept" in caplog.text
+        assert "the certificate for streaming is kept" in caplog.text
         cert_file.unlink()
         assert is_served(second[0])
     with pytest.raises(BadCertificate, match="can not be used"):

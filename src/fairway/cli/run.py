@@ -7,6 +7,7 @@ are kube-scheduler's, so that it can take its place; what they mean is in `fairw
 from __future__ import annotations
 
 import logging
+import secrets
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,7 +15,7 @@ import click
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.options.ledger import ledger_of, ledger_options
 from fairway.cli.options.plugins import allow_plugins_option
-from fairway.cli.stream.options import follower_options, followers_of
+from fairway.cli.stream.options import ADDRESS, follower_options, followers_of
 from fairway.exit_codes import USAGE
 
 if TYPE_CHECKING:
@@ -23,13 +24,15 @@ if TYPE_CHECKING:
     from fairway.cycle import Profile
     from fairway.explain.more_nodes import Steps
     from fairway.live.asked_queues import AskedQueues
+    from fairway.live.followers import Follower
     from fairway.live.process import RunOptions
     from fairway.model import Pod, PriorityClass
     from fairway.stream.address import Address
 
-__all__ = ["DURATION", "live_errors", "run"]
+__all__ = ["DURATION", "LEAST_HISTORY", "SIX_HOURS", "live_errors", "run"]
 
 T = TypeVar("T")
+SIX_HOURS, LEAST_HISTORY = 6 * 3600.0, 10
 
 HELP = """\b
 Examples:
@@ -38,6 +41,7 @@ Examples:
   fairway run --shadow --record day.duckdb              bind nothing, compare with who does
   fairway run --kubeconfig admin.conf --context lab --leader-elect=false
   fairway run --scheduler-name fairway --stream 127.0.0.1:4243   and let others follow: fairway watch
+  fairway run --scheduler-name fairway --web :8443      and show it in a browser
   fairway run --ledger postgresql://fairway@db/books --ledger-password-file pw   and keep the books for years
   fairway run --config policy.yaml --extender :8888     a policy for the scheduler that is there
 
@@ -115,6 +119,8 @@ DURATION = GoDuration()
 @click.option("--record", metavar="RUN", help="Write everything that happens into this run.")
 @click.option("--anonymise", is_flag=True, help="With --record: other names in the place of all names.")
 @follower_options
+@click.option("--web", type=ADDRESS, help="Serve pages over HTTPS: nodes and pods over time, why pods wait.")
+@click.option("--web-history", type=DURATION, help="With --web: how much of what happened they show.  [default: 6h]")
 @click.option(
     "--stream-scores",
     metavar="N",
@@ -139,6 +145,8 @@ def run(
     extender: str | None,
     stream: Address | None,
     sniffer: Address | None,
+    web: Address | None,
+    web_history: float | None,
     ledger_url: str | None,
     ledger_password_file: str | None,
     clean_up: bool,
@@ -160,8 +168,13 @@ def run(
         raise CommandError("--anonymise is for --record", "name the run to write, or leave it out", USAGE)
     if options["stream_scores"] and stream is None:
         raise CommandError("--stream-scores is for --stream", "leave it out, or say where to serve", USAGE)
-    if extender is not None and (stream is not None or sniffer is not None):
-        raise CommandError("--stream and --sniffer are for a scheduler, not for an --extender", "leave them out", USAGE)
+    if extender is not None and (stream is not None or sniffer is not None or web is not None):
+        what = "--stream, --sniffer and --web are for a scheduler, not for an --extender"
+        raise CommandError(what, "leave them out", USAGE)
+    if web is None and web_history is not None:
+        raise CommandError("--web-history is for --web", "leave it out, or say where to serve", USAGE)
+    if web_history is not None and web_history < LEAST_HISTORY:
+        raise CommandError(f"--web-history: less than {LEAST_HISTORY} s are of no use", "give 10m or more", USAGE)
     ledger = ledger_of(ledger_url, ledger_password_file)
     if ledger is not None and (extender is not None or options["shadow"] or options["batch"] is False):
         raise CommandError("--ledger is for a scheduler that serves queues", "leave it out", USAGE)
@@ -170,6 +183,9 @@ def run(
     except FeatureGatesError as error:
         raise CommandError(f"--feature-gates: {error}", f"give {', '.join(GROUP_GATES)} only", USAGE) from error
     followers = followers_of(stream, sniffer)
+    if web is not None:
+        seconds = SIX_HOURS if web_history is None else web_history
+        followers = (*followers, _pages(web, scheduler_name or config or "fairway", seconds))
     logs.set_up("json" if logging_format == "json" else "text", logging.DEBUG if verbosity else logging.INFO)
     elected = {
         name.removeprefix("leader_elect_") if name != "leader_elect" else name: value
@@ -195,6 +211,13 @@ def run(
 
         return live_errors(run_extender(chosen, extender))
     return live_errors(run_scheduler(chosen))
+
+
+def _pages(address: Address, name: str, seconds: float) -> Follower:
+    from fairway.live.api.clock import wall_nanoseconds
+    from fairway.web.live.web_follower import WebFollower
+
+    return WebFollower(address, secrets.token_hex(8), name, seconds, wall_nanoseconds)
 
 
 def _clean_up(options: RunOptions) -> int:

@@ -31,7 +31,7 @@ from fairway.model import Node, NodeSpec, NodeStatus, ObjectMeta, Pod, PodStatus
 from fairway.model.group import FAIRWAY
 from fairway.queue import Place, QueuedPod, profile_name
 
-__all__ = ["api_routes", "explained"]
+__all__ = ["api_routes", "explained", "pod_why"]
 
 NUM_BEST = 10
 
@@ -63,20 +63,10 @@ def api_routes(
                 return _json(document)
         if "job" in request.query:
             return _json({"message": f"there is no job {name!r} of ours; give job=NAMESPACE/NAME"}, 404)
-        if not isinstance(pod, Pod):
-            return _json({"message": f"there is no pod {name!r}; give pod=NAMESPACE/NAME"}, 404)
-        if profile_name(pod) not in live.scheduler.profiles:
-            return _json({"message": f"pod {name} is for scheduler {profile_name(pod)}"}, 404)
-        all_nodes, node = request.query.get("nodes") == "all", request.query.get("node")
-        if node is not None and node not in live.cluster.nodes.row_of:
-            return _json({"message": f"the scheduler knows no node {node!r}"}, 404)
-        answer = _why(live, pod, all_nodes=all_nodes)
-        if (found := await queueing(live, asked_queues, name, pod.metadata.uid)) is not None:
-            answer["queueing"] = found
-        if answers is not None and "text" in request.query:
-            profile = live.scheduler.profiles[profile_name(pod)]
-            answer["answer"] = await answers.about(profile, pod, live.watch.pods(), node, all_nodes)
-        return _json(answer)
+        words = answers if "text" in request.query else None
+        about = name, request.query.get("node"), request.query.get("nodes") == "all"
+        code, document = await pod_why(live, words, asked_queues, *about)
+        return _json(document, code)
 
     return {
         ("GET", "/fairway/v1/status"): status,
@@ -85,6 +75,31 @@ def api_routes(
         ("GET", "/fairway/v1/why"): why,
         **queue_routes(live, asked_queues),
     }
+
+
+async def pod_why(
+    live: LiveScheduler,
+    answers: AskedAnswers | None,
+    queues: Callable[[], AskedQueues] | None,
+    name: str,
+    node: str | None,
+    all_nodes: bool,
+) -> tuple[int, dict[str, Any]]:
+    """Status and document of `/fairway/v1/why` about namespace/name; with `answers` in words, too."""
+    pod = live.watch.reflectors[Pod].store.find(name)
+    if not isinstance(pod, Pod):
+        return 404, {"message": f"there is no pod {name!r}; give pod=NAMESPACE/NAME"}
+    if profile_name(pod) not in live.scheduler.profiles:
+        return 404, {"message": f"pod {name} is for scheduler {profile_name(pod)}"}
+    if node is not None and node not in live.cluster.nodes.row_of:
+        return 404, {"message": f"the scheduler knows no node {node!r}"}
+    answer = _why(live, pod, all_nodes=all_nodes)
+    if (found := await queueing(live, queues, name, pod.metadata.uid)) is not None:
+        answer["queueing"] = found
+    if answers is not None:
+        profile = live.scheduler.profiles[profile_name(pod)]
+        answer["answer"] = await answers.about(profile, pod, live.watch.pods(), node, all_nodes)
+    return 200, answer
 
 
 async def explained(live: LiveScheduler, name: str) -> bytes | None:

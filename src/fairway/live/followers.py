@@ -1,8 +1,8 @@
 """Who follows a live cluster besides its recording: streams and sniffers, which know nothing of this room.
 
 In: nothing. Out: `Follower`, what such a one is, and `Home`, what it may ask of the process that it is in: who may
-read, what the scheduler says about a pod, what to serve with, and where to count. The command line makes followers;
-`process` and `fairway record` start them, tell them, and stop them.
+read, what the scheduler says about a pod, in short or in words, what to serve with, and where to count. The command
+line makes followers; `process` and `fairway record` start them, tell them, and stop them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 from fairway.live.api.certificate_files import CertificateFiles
 from fairway.live.api.clock import Clock
@@ -18,11 +18,11 @@ from fairway.live.api.late_connection import Closable, LateConnection
 from fairway.live.api.problems import LiveProblem
 from fairway.live.listener import Listener
 from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
-from fairway.live.serving.authorization import Asked, DelegatedAccess, NoAccess
+from fairway.live.serving.authorization import Asked, DelegatedAccess, LoopbackAccess, NoAccess, User
 from fairway.model import Pod
 from fairway.record import Recorder
 
-__all__ = ["STREAM_PATH", "CannotFollow", "Follower", "Home", "start_followers"]
+__all__ = ["STREAM_PATH", "CannotFollow", "Follower", "Home", "Why", "start_followers"]
 
 STREAM_PATH = "/fairway/stream/v1"
 """What the API server is asked about: may somebody `get` this path?"""
@@ -37,8 +37,16 @@ class CannotFollow(LiveProblem):
         super().__init__("a follower can not begin", why, "choose another HOST:PORT")
 
 
+Why: TypeAlias = Callable[[str, str | None, bool], Awaitable[tuple[int, dict[str, Any]]]]
+"""Namespace/name, the node that is asked about, whether all are shown: status and document of `/fairway/v1/why`."""
+
+
 async def _unknown(pod: str) -> bytes | None:
     return None
+
+
+async def _no_words(pod: str, node: str | None, all_nodes: bool) -> tuple[int, dict[str, Any]]:
+    return 404, {"message": f"nothing is known of {pod} here"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +55,13 @@ class Home:
 
     origin: int  # nanoseconds since 1970 of the recording's 0
     refusal: Callable[[str], Awaitable[NoAccess | None]]  # of somebody with this token
-    certificate: Callable[[], Callable[[], tuple[bytes, bytes]]]  # and its key, PEM, as they are at each time
+    admission: Callable[[bool], Callable[[Asked], Awaitable[User | NoAccess]]]  # whom it lets in; on loopback or beyond
+    certificate: Callable[[str], Callable[[], tuple[bytes, bytes]]]  # and its key, PEM, as at each time; for doing what
     metrics: SchedulerMetrics
     close: Callable[[], Awaitable[None]]
     is_leading: Callable[[], bool] = lambda: True
     explain: Callable[[str], Awaitable[bytes | None]] = _unknown  # namespace/name, as JSON
+    why: Why = _no_words
 
 
 class Follower(Protocol):
@@ -86,26 +96,37 @@ def start_followers(  # noqa: PLR0913 - what a process offers, by name
     tls_files: tuple[str, str] = ("", ""),
     is_leading: Callable[[], bool] = lambda: True,
     explain: Callable[[str], Awaitable[bytes | None]] = _unknown,
+    why: Why = _no_words,
+    trusts_loopback: bool = False,
 ) -> None:
     """Start all, to be stopped with `stack`. `reviews` opens a connection for asking who may read; raises
-    `CannotFollow`.
+    `CannotFollow`. `trusts_loopback`: on a loopback address nobody has to show a token.
     """
     for follower in followers:
         connection = LateConnection(reviews)
+        delegated = DelegatedAccess(connection, clock)
         home = Home(
             round(origin * 1e9),
-            _refusal(DelegatedAccess(connection, clock)),
-            lambda: CertificateFiles(*tls_files),
+            _refusal(delegated),
+            _admission(delegated, trusts_loopback=trusts_loopback),
+            lambda doing: CertificateFiles(*tls_files, doing),
             metrics,
             connection.close,
             is_leading,
             explain,
+            why,
         )
         try:
             follower.start(home)
         except OSError as error:
             raise CannotFollow(str(error)) from None
         stack.callback(follower.stop)
+
+
+def _admission(
+    delegated: DelegatedAccess, *, trusts_loopback: bool
+) -> Callable[[bool], Callable[[Asked], Awaitable[User | NoAccess]]]:
+    return lambda is_loopback: (LoopbackAccess() if is_loopback and trusts_loopback else delegated).admitted
 
 
 def _refusal(access: DelegatedAccess) -> Callable[[str], Awaitable[NoAccess | None]]:

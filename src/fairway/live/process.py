@@ -11,10 +11,10 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -32,7 +32,7 @@ from fairway.live.api.connection import Connection
 from fairway.live.api.late_connection import LateConnection
 from fairway.live.api.problems import LiveProblem
 from fairway.live.api.rate_limit import RateLimit
-from fairway.live.api_routes import api_routes, explained
+from fairway.live.api_routes import api_routes, explained, pod_why
 from fairway.live.asked_answer import AskedAnswers, Explain
 from fairway.live.asked_queues import AskedQueues
 from fairway.live.election_thread import ElectionThread
@@ -42,7 +42,7 @@ from fairway.live.metrics.scheduler_metrics import SchedulerMetrics
 from fairway.live.service import LiveScheduler, ServiceSettings
 from fairway.live.serving.authorization import Access, DelegatedAccess, LoopbackAccess
 from fairway.live.serving.health import checks_of
-from fairway.live.serving.http_server import HttpServer, keep_certificate_fresh
+from fairway.live.serving.http_server import HttpServer, Routes, keep_certificate_fresh
 from fairway.live.serving.own_address import own_url
 from fairway.live.serving.serving_thread import ServingThread, at_home
 from fairway.live.shadow import ShadowWorld
@@ -187,9 +187,11 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None, 
         )
         if raw is not None:
             raw.listen_to(live.watch)
-        recording = _record(stack, live, configuration, clock, options)
+        answers = None if options.explain is None else AskedAnswers(options.explain, clock)
+        queues = None if options.queues is None else cache(options.queues)
+        recording = _record(stack, live, configuration, clock, options, partial(pod_why, live, answers, queues))
         if options.secure_port:
-            server = _http_server(live, configuration, clock, options, stop)
+            server = _http_server(live, configuration, clock, options, stop, api_routes(live, answers, queues))
             context, digest = serving(options.tls_cert_file, options.tls_private_key_file)
             port = await server.start(options.bind_address, options.secure_port, context)
             if live.batch is not None:
@@ -240,13 +242,18 @@ async def _connect(
 
 
 def _record(
-    stack: AsyncExitStack, live: LiveScheduler, configuration: Configuration, clock: Clock, options: RunOptions
+    stack: AsyncExitStack,
+    live: LiveScheduler,
+    configuration: Configuration,
+    clock: Clock,
+    options: RunOptions,
+    why: Callable[[str, str | None, bool], Coroutine[Any, Any, tuple[int, dict[str, Any]]]],
 ) -> Callable[[], LiveProblem | None]:
     """Record the run, and tell followers; what is returned ends the recording and says what is wrong with it."""
     told = [follower.recorder for follower in options.followers if follower.recorder is not None]
     live.listeners += [follower.listener for follower in options.followers if follower.listener is not None]
     if options.record is None and not told:
-        _start_followers(stack, live, configuration, clock, options, live.world.now())
+        _start_followers(stack, live, configuration, clock, options, live.world.now(), why)
         return lambda: None
     from fairway.live.recording import LiveRecorder, live_title  # noqa: PLC0415 - loads DuckDB
     from fairway.live.recording_file import RecordingFile  # noqa: PLC0415
@@ -267,7 +274,7 @@ def _record(
         told.insert(0, file.writer)
     recorder = LiveRecorder(told[0] if len(told) == 1 else SeveralRecorders(*told), live.world.now)
     live.listeners.append(recorder)
-    _start_followers(stack, live, configuration, clock, options, recorder.begun)
+    _start_followers(stack, live, configuration, clock, options, recorder.begun, why)
     if isinstance(live.world, ShadowWorld):
         live.world.on_compared = lambda found: recorder.note(
             found.pod, "ShadowDecision", f"fairway: {found.here or 'no node'}, cluster: {found.there}"
@@ -289,6 +296,7 @@ def _start_followers(
     clock: Clock,
     options: RunOptions,
     origin: float,
+    why: Callable[[str, str | None, bool], Coroutine[Any, Any, tuple[int, dict[str, Any]]]],
 ) -> None:
     home_loop = at_home(asyncio.get_running_loop())
     start_followers(
@@ -301,6 +309,8 @@ def _start_followers(
         tls_files=(options.tls_cert_file, options.tls_private_key_file),
         is_leading=live.is_leading,
         explain=lambda pod: home_loop(explained(live, pod)),
+        why=lambda *about: home_loop(why(*about)),
+        trusts_loopback=options.trust_loopback,
     )
     if isinstance(live.world, LiveWorld):
         live.world.on_bound.extend(follower.bound for follower in options.followers)
@@ -315,7 +325,12 @@ def _tell_counts(shadow: ShadowWorld) -> None:
 
 
 def _http_server(
-    live: LiveScheduler, configuration: Configuration, clock: Clock, options: RunOptions, stop: asyncio.Event
+    live: LiveScheduler,
+    configuration: Configuration,
+    clock: Clock,
+    options: RunOptions,
+    stop: asyncio.Event,
+    routes: Routes,
 ) -> ServingThread:
     """In a thread of its own, with a connection of its own for asking who may ask."""
     reviews = LateConnection(partial(open_connection, options, configuration, clock, "authorization"))
@@ -327,9 +342,7 @@ def _http_server(
         access,
         configz=lambda: configuration_document(configuration),
         pods=live.watch.pods,
-        routes=api_routes(
-            live, None if options.explain is None else AskedAnswers(options.explain, clock), options.queues
-        ),
+        routes=routes,
         clock=clock,
         at_home=at_home(asyncio.get_running_loop()),
     )

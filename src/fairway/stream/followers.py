@@ -40,7 +40,7 @@ class StreamHome(Protocol):
     @property
     def refusal(self) -> Callable[[str], Awaitable[Any]]: ...
     @property
-    def certificate(self) -> Callable[[], Tls]: ...
+    def certificate(self) -> Callable[[str], Tls]: ...
     @property
     def metrics(self) -> Any: ...
     @property
@@ -81,7 +81,7 @@ class StreamFollower:
             count_lost=home.metrics.stream_lost,
             count=home.metrics.stream,
         )
-        self.port = self._process.start(str(self._address), around, None if is_open else home.certificate())
+        self.port = self._process.start(str(self._address), around, None if is_open else home.certificate("streaming"))
         self._is_started = True
 
     def bound(self, pod: Pod, node: str) -> None:

@@ -39,7 +39,7 @@ def serve(connection: socket.socket) -> None:
         teller, scheduler = Teller(beginning.stream_id), NotesParent(connection, beginning)
         teller.is_silent = True  # how things stand comes first
         _take_until("audible", frames, teller, scheduler)
-        teller.is_silent = False
+        teller.stands(0.0)
 
         async def refusal(token: str) -> ReadingRefused | None:
             refused = await scheduler.ask("refusal", token)

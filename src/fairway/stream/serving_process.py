@@ -50,13 +50,13 @@ MOST_LOOKS: Final = round(60 / TICK_SECONDS)
 class ServedKind(NamedTuple):
     """What a process serves."""
 
-    what: str  # in words
+    whose: str  # process it is, in words
     module: str  # that it runs
     most_waiting: int | None = None  # notes; None: it is replaced when too many bytes wait
     most_looks: int = MOST_LOOKS
 
 
-STREAM: Final = ServedKind("the stream", "fairway.stream.notes_server")
+STREAM: Final = ServedKind("the stream's", "fairway.stream.notes_server")
 
 
 class ServingProcess:
@@ -172,8 +172,8 @@ class ServingProcess:
             await self._send_slowly(child, before + notes)
             return
         num_missing += len(notes)
-        logger.warning("%s: %d events were not taken in time, and are missing", self._kind.what, num_missing)
-        self._around.count_lost(f"{self._kind.what} behind", num_missing)
+        logger.warning("%s process did not take %d events in time: they are missing", self._kind.whose, num_missing)
+        self._around.count_lost("pages behind", num_missing)
         standing = [*self._standing, ("audible", self._standing.time)]
         await self._send_slowly(child, [*before, ("missing", num_missing), *standing])
 
@@ -195,7 +195,7 @@ class ServingProcess:
     async def _replaced(self, child: NotesChild | None) -> NotesChild:
         """Another process in the place of one that ended, or has to."""
         why = "it ended" if child is None or child.is_over else "it takes nothing"
-        logger.warning("%s's process is replaced, and readers have to begin anew: %s", self._kind.what, why)
+        logger.warning("%s process is replaced, and readers have to begin anew: %s", self._kind.whose, why)
         if child is not None:
             child.process.kill()
             await child.end(SECONDS_TO_END)
@@ -227,7 +227,9 @@ class ServingProcess:
                 return await self._begun()
             except OSError as error:
                 self._late = None
-                logger.error("%s is not served, and will be tried again in %g s: %s", self._kind.what, delay, error)
+                logger.error(
+                    "%s process does not serve, and is tried again in %g s: %s", self._kind.whose, delay, error
+                )
             await asyncio.sleep(delay)
             delay = min(2 * delay, LONGEST_DELAY)
 

@@ -89,6 +89,10 @@ class Teller:
             for name, *rest in notes:
                 getattr(self, name)(*rest)
 
+    def stands(self, t: float) -> None:
+        """All of that was how things stood at that time; from now on it is told."""
+        self._now, self.is_silent = max(self._now, t), False
+
     def snapshot(self) -> tuple[int, list[Event]]:
         """How things stand, in parts, and the number of the event that comes next; in any thread."""
         with self._lock:

@@ -1,9 +1,10 @@
-"""The pages' server: recorded runs, for a browser on this machine.
+"""The pages' server: recorded runs, for a browser on this machine, or a scheduler at work, for those who may see it.
 
-In: requests on 127.0.0.1 and ::1, with the token that was printed. Out: answers of the API, each with headers that let
-a page do nothing but show them. Questions are answered in two threads, tiles in one of their own, questions why by
-processes; whoever leaves is forgotten before their turn comes. So many requests at once, so long a URL, so large an
-answer, so slow a reader, and no more. Nothing is ever changed.
+In: requests on 127.0.0.1 and ::1, with the token that was printed; or on another address, over TLS, from whoever the
+doorkeeper lets in (`PageAccess`). Out: answers of the API, each with headers that let a page do nothing but show them.
+Questions are answered in two threads, tiles in one of their own, questions why by processes; whoever leaves is
+forgotten before their turn comes. So many requests at once, so long a URL, so large an answer, so slow a reader, and no
+more. Nothing is ever changed.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import asyncio
 import errno
 import importlib
 import logging
+import ssl
 import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 from aiohttp import web
@@ -24,7 +27,7 @@ from fairway.live.api.clock import Clock, SystemClock
 from fairway.live.serving.front_door import DoorLimits, FrontDoor, TooBusy, requests_logger
 from fairway.model import UserError
 from fairway.record import RecordError
-from fairway.web.access import LocalAccess
+from fairway.web.access import LocalAccess, PageAccess
 from fairway.web.live.event_stream import EventStream, EventStreams
 from fairway.web.openapi import ARROW, BASE, openapi_document
 from fairway.web.page_error import Failure, FailureAnswer, PageError
@@ -69,10 +72,16 @@ class PageServer:
     """Serves some runs until it is stopped."""
 
     def __init__(
-        self, sources: RunSources, token: str, *, limits: PageLimits | None = None, clock: Clock | None = None
+        self,
+        sources: RunSources,
+        access: str | PageAccess,
+        *,
+        limits: PageLimits | None = None,
+        clock: Clock | None = None,
     ) -> None:
+        """`access`: the token of a server of this machine, or who looks at those who come from elsewhere."""
         self._sources = sources
-        self._token = token
+        self._given = access
         self._limits = limits or PageLimits()
         self._clock = clock or SystemClock()
         self._questions = ThreadPoolExecutor(2, "questions")
@@ -81,15 +90,15 @@ class PageServer:
         self._streams = EventStreams(
             sources, self._clock, self._limits.reader_seconds, lambda work: self._in(self._questions, work)
         )
-        self._access: LocalAccess | None = None
+        self._access: PageAccess | None = None
         self._doors: dict[str, FrontDoor] = {}
         self._runner: web.AppRunner | None = None
         self._num_requests = 0
         self.addresses: list[tuple[str, int]] = []
         self._openapi = msgspec.json.encode(openapi_document())
 
-    async def start(self, port: int = 0) -> int:
-        """Listen; returns the port, which is another one if 0 was asked for. Raises OSError."""
+    async def start(self, port: int = 0, host: str | None = None, tls: ssl.SSLContext | None = None) -> int:
+        """Listen, on this machine or on `host`; returns the port, another one if 0 was asked for. Raises OSError."""
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", self._serve)
         application.on_response_prepare.append(_add_headers)  # to what aiohttp answers by itself, too
@@ -105,22 +114,22 @@ class PageServer:
         assert self._runner.server is not None
         limits = DoorLimits(requests=self._limits.requests, request_seconds=self._limits.question_seconds)
         try:
-            for host in HOSTS:
+            for place in HOSTS if host is None else (host,):
                 door = FrontDoor(self._runner.server, self._clock, limits)
                 try:
-                    port = await door.open(host, port, None)
+                    port = await door.open(place, port, tls)
                 except OSError as error:
                     # Not every machine has an ::1; the URL that is printed names 127.0.0.1.
-                    if host == HOSTS[0] or error.errno == errno.EADDRINUSE:
+                    if place in {HOSTS[0], host} or error.errno == errno.EADDRINUSE:
                         raise
                     continue
-                self._doors[host] = door
+                self._doors[place] = door
             if (first := self._sources.all[0]).ask_why is None:
                 await self._why.prepare(first)
         except BaseException:
             await self.stop()
             raise
-        self._access = LocalAccess(self._token, port)
+        self._access = LocalAccess(self._given, port) if isinstance(self._given, str) else self._given
         self.addresses = [(host, port) for host in self._doors]
         return port
 
@@ -152,8 +161,10 @@ class PageServer:
         """Answer, and see that it is read."""
         response = await self._bounded(request)
         if isinstance(response, EventStream):
-            with self._doors[_own_host(request)].request(request.transport, is_counted=False):
-                await response.tell(request)
+            door = self._door(request)
+            if door is not None:
+                with door.request(request.transport, is_counted=False):
+                    await response.tell(request)
             return response
         try:
             async with asyncio.timeout(self._limits.reader_seconds):
@@ -166,8 +177,12 @@ class PageServer:
                 request.transport.abort()
         return response
 
+    def _door(self, request: web.Request) -> FrontDoor | None:
+        """Through which it came; one that is open on every address is the only one."""
+        return self._doors.get(_own_host(request)) or next(iter(self._doors.values()), None)
+
     async def _bounded(self, request: web.Request) -> web.Response | EventStream:
-        door = self._doors.get(_own_host(request))
+        door = self._door(request)
         if door is None or self._access is None:
             return _failed(PageError(503, "ending", "the server is ending"))
         if self._num_requests >= self._limits.requests:
@@ -190,7 +205,7 @@ class PageServer:
         finally:
             self._num_requests -= 1
 
-    async def _answer(self, request: web.Request, access: LocalAccess) -> web.Response | EventStream:
+    async def _answer(self, request: web.Request, access: PageAccess) -> web.Response | EventStream:
         access.check_host(request.headers.get("Host"))
         if request.method != "GET":
             raise PageError(405, "not_allowed", f"{request.method} is not supported: nothing can be changed here")
@@ -201,7 +216,8 @@ class PageServer:
         path, _, query = request.raw_path.partition("?")
         if path.startswith(PAGES) and (file := static_file(path.removeprefix(PAGES))) is not None:
             return _file(request, file)  # they hold nothing of a run: a browser asks for them without a token
-        access.check_token(request.headers.get("Authorization"))
+        asks = unquote(path), request.headers.get("Host"), request.headers.get("Authorization")
+        user = await access.user(*asks)
         if path == f"{BASE}/openapi.json":
             return web.Response(body=self._openapi, content_type="application/json")
         if not path.startswith(f"{BASE}/"):
@@ -210,7 +226,7 @@ class PageServer:
         question = question_of(route, given, query)
         wants_arrow = _wants_arrow(request, route)
         if route.line == "stream":
-            return self._streams.opened(question, "")
+            return self._streams.opened(question, user, lambda: access.user(*asks))
         if route.ask is None:
             return _json(self._bounded_body(await self._asked_why(question)))
         ask = route.ask

@@ -113,6 +113,7 @@ class FollowedScheduler:
         """What the scheduler says of a pod, in the words of `fairway why -o json`."""
         from fairway.live.api.problems import LiveProblem
         from fairway.live.scheduler_client import ask
+        from fairway.web.live.live_sources import page_answer
         from fairway.web.page_error import PageError
 
         about = "" if question.node is None else f"&node={quote(question.node)}"
@@ -124,9 +125,7 @@ class FollowedScheduler:
             is_known = problem.exit_code != USAGE
             code = (503, "no_answer") if is_known else (404, "no_such_pod")
             raise PageError(*code, problem.what, problem.fix) from problem
-        own = {key: found[key] for key in ("assumed", "queue", "held", "lastHold", "job", "queueing") if key in found}
-        document: dict[str, Any] = found.get("answer", {}).get("document", {})
-        return document | {"onNode": found.get("node")} | own
+        return page_answer(found)
 
 
 def _beside(url: str) -> Address:

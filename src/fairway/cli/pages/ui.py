@@ -24,7 +24,7 @@ import click
 from fairway.cli.help_text import CONTEXT, Command
 from fairway.cli.options.live import scheduler_options
 from fairway.cli.output import narrate, say
-from fairway.cli.run import DURATION, live_errors
+from fairway.cli.run import DURATION, LEAST_HISTORY, SIX_HOURS, live_errors
 from fairway.cli.stream.options import ADDRESS
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ui"]
 
-SIX_HOURS, LEAST_HISTORY = 6 * 3600.0, 10
 HELP = """\b
 Examples:
   fairway ui day.duckdb                         open the URL that is printed

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from fairway.live.api.certificates import BadCertificate, fingerprint, self_signed, serving_context
+from fairway.live.api.certificates import BadCertificate, fingerprint, own_certificate, serving_context
 
 __all__ = ["CertificateFiles"]
 
@@ -22,9 +22,9 @@ Times = tuple[int, int]
 class CertificateFiles:
     """The certificate in force, and its key."""
 
-    def __init__(self, cert_file: str, key_file: str) -> None:
-        """Raises `BadCertificate`."""
-        self._files = (cert_file, key_file)
+    def __init__(self, cert_file: str, key_file: str, doing: str = "streaming") -> None:
+        """`doing`: what with it, for the log. Raises `BadCertificate`."""
+        self._files, self._doing = (cert_file, key_file), doing
         self._times: Times = (0, 0)
         if cert_file or key_file:
             try:
@@ -32,8 +32,8 @@ class CertificateFiles:
             except OSError as error:
                 raise BadCertificate(cert_file, key_file, str(error)) from None
         else:
-            self._pair = self_signed()
-            logger.info("streaming with a self-signed certificate", extra={"sha256": fingerprint(self._pair[0])})
+            self._pair = own_certificate()
+            logger.info("%s with a self-signed certificate", doing, extra={"sha256": fingerprint(self._pair[0])})
 
     def __call__(self) -> tuple[bytes, bytes]:
         """As it is now."""
@@ -43,11 +43,11 @@ class CertificateFiles:
             times = self._times_now()
             if times != self._times:
                 self._pair = self._read(times)
-                logger.info("read the stream's certificate again", extra={"file": self._files[0]})
+                logger.info("read the certificate for %s again", self._doing, extra={"file": self._files[0]})
         except OSError as error:
-            logger.error("the stream's certificate is kept: %s", error)
+            logger.error("the certificate for %s is kept: %s", self._doing, error)
         except BadCertificate as error:
-            logger.error("the stream's certificate is kept: %s", error.why)
+            logger.error("the certificate for %s is kept: %s", self._doing, error.why)
         return self._pair
 
     def _times_now(self) -> Times:

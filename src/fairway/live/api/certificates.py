@@ -16,7 +16,7 @@ import ssl
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ __all__ = [
     "as_memory_file",
     "client_context",
     "fingerprint",
+    "own_certificate",
     "self_signed",
     "serving",
     "serving_context",
@@ -78,7 +79,7 @@ def serving(
         except (OSError, ssl.SSLError) as error:
             raise BadCertificate(cert_file, key_file, str(error)) from None
         return context, partial(_fingerprint_of, cert_file)
-    certificate, key = self_signed(names)
+    certificate, key = self_signed(names) if names else own_certificate()
     digest = fingerprint(certificate)
     logger.info("serving with a self-signed certificate", extra={"sha256": digest})
     with ExitStack() as stack:
@@ -107,6 +108,12 @@ def client_context(authorities: bytes = b"") -> ssl.SSLContext:
             context = ssl.create_default_context(cafile=path)
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
+
+
+@cache
+def own_certificate() -> tuple[bytes, bytes]:
+    """That of this process: whatever it serves has the same, so that who trusts one trusts all."""
+    return self_signed()
 
 
 def self_signed(names: tuple[str, ...] = ()) -> tuple[bytes, bytes]:

@@ -55,7 +55,7 @@ class SchedulerMetrics:
         for kind in ("nodes", "pods", "assumed_pods"):
             self._of("scheduler_cache_size", kind)
         self._of("scheduler_goroutines", "binding")
-        for why in ("slow reader", "too old", "other leader"):
+        for why in ("slow reader", "too old", "other leader", "pages behind"):
             self._of("fairway_stream_lost_total", why)
         for result in ("sent", "failed", "dropped"):
             self._of("fairway_sniffer_sent_total", result)

@@ -1,9 +1,9 @@
 """Who may ask this process something: decided by the API server, as kube-scheduler has it decided.
 
-In: a request's path, verb and bearer token. Out: None if it is allowed, else the status and the sentence to refuse it
-with. `DelegatedAccess` asks by TokenReview and SubjectAccessReview and remembers the answers for ten seconds, tokens
-only as hashes; strangers can make it ask only so often, and those it has known good lately have turns of their own.
-`LoopbackAccess` is for a server that only this machine can reach. `http_server` asks.
+In: a request's path, verb and bearer token. Out: None, or who asks, if it is allowed; else the status and the sentence
+to refuse it with. `DelegatedAccess` asks by TokenReview and SubjectAccessReview and remembers the answers for ten
+seconds, tokens only as hashes; strangers can make it ask only so often, and those it has known good lately have turns
+of their own. `LoopbackAccess` is for a server that only this machine can reach. `http_server` asks.
 """
 
 from __future__ import annotations
@@ -87,6 +87,10 @@ class LoopbackAccess:
             return None
         return NoAccess(403, f'forbidden: this server is for this machine only, not for "{host}"')
 
+    async def admitted(self, asked: Asked) -> User | NoAccess:
+        """They are all one."""
+        return await self.refusal(asked) or ANONYMOUS
+
 
 class DelegatedAccess:
     """The API server knows who somebody is, and what they may do."""
@@ -101,25 +105,30 @@ class DelegatedAccess:
 
     async def refusal(self, asked: Asked) -> NoAccess | None:
         """None: go ahead."""
+        found = await self.admitted(asked)
+        return found if isinstance(found, NoAccess) else None
+
+    async def admitted(self, asked: Asked) -> User | NoAccess:
+        """The same, and who it is."""
         if not asked.token.isascii():  # nobody's, and what it is made of may not be text at all
             return NoAccess(401, "Unauthorized")
         key = hashlib.sha256(asked.token.encode()).hexdigest() if asked.token else ""
         turns = self._turns[self._known_good.recall(key) is not None]
         try:
-            refused = await self._refusal(asked, key, turns)
+            found = await self._admitted(asked, key, turns)
         except _TooMany:
             return NoAccess(429, "too many requests have to be reviewed; try again later")
-        if refused is None and key:
+        if isinstance(found, User) and key:
             self._known_good.remember(key, None)
-        return refused
+        return found
 
-    async def _refusal(self, asked: Asked, key: str, turns: RateLimit) -> NoAccess | None:
+    async def _admitted(self, asked: Asked, key: str, turns: RateLimit) -> User | NoAccess:
         try:
             user = await self._user(asked.token, key, turns) if asked.token else ANONYMOUS
             if user is None:
                 return NoAccess(401, "Unauthorized")
             if MASTERS in user.groups or await self._may(user, asked, turns):
-                return None
+                return user
         except (LiveProblem, _ReviewFailed) as problem:
             logger.warning("access to %s can not be decided: %s", asked.path, problem)
             return NoAccess(500, f'Internal Server Error: "{asked.path}": the API server can not be asked')

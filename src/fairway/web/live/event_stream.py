@@ -1,9 +1,9 @@
 """Server-sent events: what happens in a scheduler, to pages that are open, each at its own pace.
 
-In: a question that was let in, and who asks. Out: a response that goes on until its reader leaves, the server ends, or
-the reader has taken nothing for half a minute: `hello`, `tick` each second, decisions and watched pods four times a
-second (`told_pages`), a comment now and then. So many a user, and no more. Nobody is waited for but the reader. Called
-by the server, in its loop.
+In: a question that was let in, and who asks. Out: a response that goes on until its reader leaves, may read no longer,
+or has taken nothing for half a minute, or the server ends: `hello`, `tick` each second, decisions and watched pods four
+times a second (`told_pages`), a comment now and then. So many a user, and no more. Nobody is waited for but the reader.
+Called by the server, in its loop.
 """
 
 from __future__ import annotations
@@ -36,8 +36,11 @@ InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 class EventStream(web.StreamResponse):
     """One that was let in; `tell` it until it ends."""
 
-    def __init__(self, streams: EventStreams, reader: PageReader, user: str) -> None:
+    def __init__(
+        self, streams: EventStreams, reader: PageReader, user: str, may_read: Callable[[], Awaitable[object]]
+    ) -> None:
         super().__init__(headers=HEADERS)
+        self._may_read = may_read
         self._streams = streams
         self._reader = reader
         self._user = user
@@ -55,12 +58,13 @@ class EventStream(web.StreamResponse):
                 if looks % TICK_LOOKS == 0:
                     words.append((await streams.tick(self._reader.token)).encoded())
                 if looks % COMMENT_LOOKS == COMMENT_LOOKS - 1:
+                    await self._may_read()
                     words.append(b": still here\n\n")
                 if words:
                     await self._say(request, b"".join(words))
                 await streams.clock.sleep(LOOK_SECONDS)
                 looks += 1
-        except (ConnectionError, TimeoutError):
+        except (ConnectionError, TimeoutError, PageError):  # the last says why when it is asked again
             if request.transport is not None:
                 request.transport.abort()
         finally:
@@ -102,8 +106,8 @@ class EventStreams:
         with sources.reading():
             return sources.standing()
 
-    def opened(self, question: StreamQuestion, user: str) -> EventStream:
-        """One that begins now, or goes on where it was."""
+    def opened(self, question: StreamQuestion, user: str, may_read: Callable[[], Awaitable[object]]) -> EventStream:
+        """One that begins now, or goes on where it was; `may_read` is asked again and again."""
         if not isinstance(self._sources, LiveSources):
             raise PageError(
                 404, "not_live", "a recorded run does not go on", "fairway ui --scheduler URL follows one that does"
@@ -117,4 +121,4 @@ class EventStreams:
             raise PageError(
                 400, "bad_parameter", f"after: {error}", "leave it out to begin with what happens now"
             ) from error
-        return EventStream(self, reader, user)
+        return EventStream(self, reader, user, may_read)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -29,7 +29,7 @@ from fairway.web.questions import WhyQuestion
 from fairway.web.shapes import KnownRun
 from fairway.web.sources import RunSource, RunSources
 
-__all__ = ["LIVE", "AskWhy", "LiveSource", "LiveSources"]
+__all__ = ["LIVE", "AskWhy", "LiveSource", "LiveSources", "page_answer"]
 
 LIVE: Final = "live"
 FRESH_SECONDS: Final = 1.0
@@ -174,3 +174,10 @@ class LiveSources(RunSources):
         self.all, self._by_id = [self._source], {LIVE: self._source}
         self._made_at = self._clock.monotonic()
         self._fresh_seconds = max(FRESH_SECONDS, FRESH_TIMES * (self._made_at - began))
+
+
+def page_answer(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What a scheduler's `/fairway/v1/why` says, as pages have it."""
+    own = {key: found[key] for key in ("assumed", "queue", "held", "lastHold", "job", "queueing") if key in found}
+    document: dict[str, Any] = found.get("answer", {}).get("document", {})
+    return document | {"onNode": found.get("node")} | own
