@@ -8,11 +8,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from fairway.queue import Place
 from fairway.stream.told import Attempt, Event, PodRef
 from fairway.stream.watching import Gap
+from fairway.testing import pod
 from tests.browser.looking import Look, until, url
+from tests.kube.processes import wait_until
 from tests.web.live_streams import StillClock, fed, told_run
 from tests.web.served import Served, serving
+from tests.web.test_page_process import Cluster as Scheduler
+from tests.web.test_page_process import begin, is_known, pages_of
 
 TOKEN = "t" * 43
 DECISIONS = """() => import('/fairway/ui/static/stream.js').then(({ on }) => {
@@ -182,3 +187,31 @@ def test_pods_that_a_page_watches_are_told_of_until_it_is_left(cluster: Cluster,
     cluster.tries(900)
     until(page, lambda: 900 in page.evaluate("() => told"), "others hear of it")
     assert 900 not in page.evaluate("() => seen")
+
+
+def test_a_cluster_s_token_is_asked_for_and_kept_nowhere(browser: Browser) -> None:
+    """And whoever has no right is told which command gives it."""
+    with pages_of(Scheduler()) as pages:
+        begin(pages.recorder)
+        wait_until(lambda: is_known(pages, 2), "two pods are known")
+        context = browser.new_context(ignore_https_errors=True)
+        page = context.new_page()
+        page.goto(f"https://127.0.0.1:{pages.follower.port}/fairway/ui/")
+        form = page.locator("main form")
+        until(page, lambda: "kubectl create token" in form.inner_text(), "a token is asked for")
+        page.locator("form input").fill("stranger")
+        page.keyboard.press("Enter")
+        until(page, lambda: form.locator("pre").count(), "there is a right missing")
+        assert 'User "stranger" cannot get path "/fairway/api/v1/runs"' in form.inner_text()
+        assert "kubectl create clusterrole see-fairway" in form.locator("pre").inner_text()
+        page.locator("form input").fill("viewer")
+        page.keyboard.press("Enter")
+        until(page, lambda: state(page).startswith("live"), "the pages are shown")
+        assert page.evaluate("() => JSON.stringify({ ...sessionStorage, ...localStorage })") == "{}"
+        pages.recorder.pod_created(9.0, pod("c", uid="c", cpu=1), "fairway")
+        pages.recorder.queue_moved(9.0, "fairway", "c", None, Place.ACTIVE, "PodAdd")
+        card = page.locator("main .cards").first
+        until(page, lambda: "waiting now\n2" in card.inner_text(), "what happens is shown")
+        page.reload()
+        until(page, form.count, "it is asked for again")
+        context.close()

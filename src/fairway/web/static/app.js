@@ -162,7 +162,7 @@ function askForToken(refused) {
     setToken(input.value.trim(), isOwn);
     shown = "";
     void start();
-  } }, h("p", {}, h("strong", {}, refused.message)), h("p", {}, refused.hint), input, " ", h("button", {}, "Open")));
+  } }, h("p", {}, h("strong", {}, refused.message)), h(refused.code === "forbidden" ? "pre" : "p", {}, refused.hint), input, " ", h("button", {}, "Open")));
   input.focus();
 }
 
@@ -185,7 +185,7 @@ async function start() {
     }
     await show();
   } catch (error) {
-    if (error instanceof Refused && error.status === 401) askForToken(error);
+    if (error instanceof Refused && (error.status === 401 || error.code === "forbidden")) askForToken(error);
     else fill(main, errorBox(error, () => { void start(); }));
   }
 }

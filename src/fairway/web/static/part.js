@@ -76,6 +76,6 @@ export function emptyBox(message, hint) {
 export function errorBox(error, retry) {
   const refused = error instanceof Refused ? error : new Refused(0, "failed", "this part of the page failed", `${error}`);
   return h("div", { class: "error", role: "alert" },
-    h("p", {}, h("strong", {}, refused.message)), refused.hint && h("p", {}, refused.hint),
+    h("p", {}, h("strong", {}, refused.message)), refused.hint && h(refused.code === "forbidden" ? "pre" : "p", {}, refused.hint),
     retry && h("button", { type: "button", click: retry }, "Try again"));
 }
