@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import signal
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RunOptions", "open_connection", "read_configuration", "run_scheduler", "stop_upon_signals"]
 
-logger = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 DEFAULT_SCHEDULER = "default-scheduler"
 """The name that pods have which say nothing."""
@@ -208,7 +206,7 @@ async def run_scheduler(options: RunOptions, stop: asyncio.Event | None = None, 
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, live.check.look_now)
         is_clean = await live.run(stop)
         if isinstance(live.world, ShadowWorld):
-            _tell_counts(live.world)
+            live.world.tell_counts()
         problem = recording()
         if problem is not None and is_clean:
             raise problem
@@ -314,14 +312,6 @@ def _start_followers(
     )
     if isinstance(live.world, LiveWorld):
         live.world.on_bound.extend(follower.bound for follower in options.followers)
-
-
-def _tell_counts(shadow: ShadowWorld) -> None:
-    counts = shadow.counts
-    logger.info(
-        "compared with the cluster's own scheduler",
-        extra={"same": counts.num_equal, "other": counts.num_different, "only_cluster": counts.num_only_there},
-    )
 
 
 def _http_server(

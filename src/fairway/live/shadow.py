@@ -159,6 +159,14 @@ class ShadowWorld:
 
     # -- what the service asks of any world ----------------------------------------------------------------------------
 
+    def tell_counts(self) -> None:
+        """What the comparison has come to, in the log."""
+        counts = self.counts
+        logger.info(
+            "compared with the cluster's own scheduler",
+            extra={"same": counts.num_equal, "other": counts.num_different, "only_cluster": counts.num_only_there},
+        )
+
     @property
     def backlog(self) -> int:
         """Nothing is ever under way."""
