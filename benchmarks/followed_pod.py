@@ -42,9 +42,9 @@ from fairway.stream.address import Address
 from fairway.stream.decoding import decode_event
 from fairway.stream.encoding import encode_batches
 from fairway.stream.followers import SnifferFollower
-from fairway.stream.frames import LENGTH, framed
 from fairway.stream.noting import Note, NoteTaker
-from fairway.stream.standing import StandingNotes
+from fairway.stream.serving.frames import LENGTH, framed
+from fairway.stream.serving.standing import StandingNotes
 from fairway.stream.telling import Teller
 from fairway.stream.watching import Reader, WantedEvents
 from fairway.stream.wire import decisions_pb2 as wire

@@ -14,7 +14,7 @@ from fairway.queue import Place
 from fairway.record import Recorder, Scored
 from fairway.record.vocabulary import NodeChange, NodeEnd, PodEnd
 from fairway.stream.noting import NoteTaker
-from fairway.stream.serving_process import MOST_UNSENT, ServingProcess
+from fairway.stream.serving.serving_process import MOST_UNSENT, ServingProcess
 from fairway.stream.stream_recorder import StreamRecorder
 from fairway.stream.surroundings import Surroundings, Tls
 from fairway.stream.told import Event, Snapshot

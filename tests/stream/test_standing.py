@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.stream.noting import Note
-from fairway.stream.standing import StandingNotes
+from fairway.stream.serving.standing import StandingNotes
 from fairway.stream.telling import Teller
 
 UIDS = st.sampled_from(["a", "b", "c"])

@@ -23,7 +23,7 @@ from fairway.queue import Place
 from fairway.record import Recorder
 from fairway.record.vocabulary import PodEnd
 from fairway.stream.address import Address
-from fairway.stream.serving_process import ServedKind
+from fairway.stream.serving.serving_process import ServedKind
 from fairway.testing import node, pod
 from fairway.web.live.web_follower import PAGES, WebFollower
 from fairway.web.openapi import BASE

@@ -19,7 +19,7 @@ from fairway.record.translation import pod_end
 from fairway.record.vocabulary import PodEnd
 from fairway.stream.address import Address
 from fairway.stream.noting import NoteTaker
-from fairway.stream.serving_process import ServingProcess
+from fairway.stream.serving.serving_process import ServingProcess
 from fairway.stream.sniffer_client import SnifferProducer
 from fairway.stream.surroundings import ReadingRefused, Surroundings, Tls
 

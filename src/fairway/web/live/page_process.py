@@ -1,10 +1,10 @@
 """The process that serves a scheduler's pages: `python -m fairway.web.live.page_process FD`.
 
-In: over the socket with that number, what to serve (`fairway.stream.frames.Beginning`), then notes in order. Out: pages
+In: over the socket with that number, what to serve (`frames.Beginning`), then notes in order. Out: pages
 and their API over HTTPS, to whomever the API server lets, of all that was noted within so many hours; and to whoever
 started us questions that are not ours to answer: who somebody is, why a pod waits. Notes are taken in the first thread,
 pages served in another. Ends when asked to, or when nobody is left at the other end. Started by
-`fairway.stream.serving_process`.
+`fairway.stream.serving.serving_process`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import msgspec
 
 from fairway.live.api.certificates import as_file
 from fairway.live.api.clock import SystemClock
-from fairway.stream.frames import Beginning, read_frame
-from fairway.stream.notes_parent import WORDS, NotesParent
+from fairway.stream.serving.frames import Beginning, read_frame
+from fairway.stream.serving.notes_parent import WORDS, NotesParent
 from fairway.web.live.cluster_access import ClusterAccess
 from fairway.web.live.live_history import LiveHistory
 from fairway.web.live.live_sources import LiveSources, page_answer

@@ -16,9 +16,9 @@ from fairway.live.serving.authorization import Asked, NoAccess
 from fairway.model import Pod
 from fairway.stream.address import Address
 from fairway.stream.noting import NoteTaker
-from fairway.stream.serving_process import ServedKind, ServingProcess
+from fairway.stream.serving.serving_process import ServedKind, ServingProcess
+from fairway.stream.serving.waiting_notes import MOST_WAITING
 from fairway.stream.surroundings import Surroundings
-from fairway.stream.waiting_notes import MOST_WAITING
 
 __all__ = ["PAGES", "WebFollower"]
 

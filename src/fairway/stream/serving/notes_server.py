@@ -1,4 +1,4 @@
-"""The process that serves a scheduler's stream: `python -m fairway.stream.notes_server FD`.
+"""The process that serves a scheduler's stream: `python -m fairway.stream.serving.notes_server FD`.
 
 In: over the socket with that number, what to serve (`frames.Beginning`), then notes in order. Out: the stream, to
 readers (`watch_service`), and to whoever started us: how many read, what they missed, and questions that are not ours
@@ -18,8 +18,8 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from fairway.stream.frames import Beginning, read_frame
-from fairway.stream.notes_parent import WORDS, NotesParent
+from fairway.stream.serving.frames import Beginning, read_frame
+from fairway.stream.serving.notes_parent import WORDS, NotesParent
 from fairway.stream.surroundings import ReadingRefused, Surroundings
 from fairway.stream.telling import Teller
 from fairway.stream.watch_service import WatchService

@@ -18,12 +18,12 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, Final, NamedTuple, TypeVar
 
-from fairway.stream.frames import Beginning
-from fairway.stream.notes_child import NotesChild
 from fairway.stream.noting import Note
-from fairway.stream.standing import StandingNotes
+from fairway.stream.serving.frames import Beginning
+from fairway.stream.serving.notes_child import NotesChild
+from fairway.stream.serving.standing import StandingNotes
+from fairway.stream.serving.waiting_notes import WaitingNotes
 from fairway.stream.surroundings import Surroundings, Tls
-from fairway.stream.waiting_notes import WaitingNotes
 
 __all__ = ["STREAM", "ServedKind", "ServingProcess"]
 
@@ -56,7 +56,7 @@ class ServedKind(NamedTuple):
     most_looks: int = MOST_LOOKS
 
 
-STREAM: Final = ServedKind("the stream's", "fairway.stream.notes_server")
+STREAM: Final = ServedKind("the stream's", "fairway.stream.serving.notes_server")
 
 
 class ServingProcess:

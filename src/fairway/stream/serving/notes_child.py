@@ -19,8 +19,8 @@ from typing import Any
 
 import msgspec
 
-from fairway.stream.frames import LENGTH, Beginning, framed
 from fairway.stream.noting import Note
+from fairway.stream.serving.frames import LENGTH, Beginning, framed
 from fairway.stream.surroundings import Surroundings
 
 __all__ = ["NotesChild"]

@@ -14,7 +14,7 @@ import socket
 import threading
 from typing import Any, Final
 
-from fairway.stream.frames import Beginning, framed
+from fairway.stream.serving.frames import Beginning, framed
 
 __all__ = ["WORDS", "NotesParent"]
 
