@@ -152,6 +152,13 @@ def test_rates_add_up_to_what_was_counted(api: Served) -> None:
     )
 
 
+def test_models_add_up_to_what_is_allocated(api: Served) -> None:
+    models = series(api, "/runs/gpu/curves/gpu-causes?points=30&by=model")
+    assert len(models) > 1
+    allocated = series(api, "/runs/gpu/curves/gpu-causes?points=30")["allocated"]
+    assert np.sum(list(models.values()), axis=0) == pytest.approx(allocated, abs=1e-6)
+
+
 def test_gpu_causes_and_what_is_allocated_add_up_to_all_devices(api: Served) -> None:
     found = series(api, "/runs/gpu/curves/gpu-causes?points=30")
     flat = {one["name"]: one["value"] for one in api.ask("/runs/gpu/metrics").json["metrics"]}

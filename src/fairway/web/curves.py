@@ -13,9 +13,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairway.model.device_need import WHOLE_DEVICE
 from fairway.record.curves import means_between
 from fairway.record.gpu_history import CAUSES, GpuHistory, gpu_history
 from fairway.record.load import Curve
+from fairway.web.device_subject import DEVICE
 from fairway.web.heat import spread
 from fairway.web.page_error import PageError
 from fairway.web.questions import CurveQuestion
@@ -188,7 +190,10 @@ def _plugin_time(source: RunSource, edges: Floats, by: str) -> Series:
     return rate_columns(Named.of(source, sql), edges)
 
 
-def _gpu_causes(source: RunSource, edges: Floats, _: str) -> Series:
+def _gpu_causes(source: RunSource, edges: Floats, by: str) -> Series:
+    if by:
+        return _devices_by_model(source, edges)
+
     def size(made: GpuHistory | None) -> int:
         return 1 if made is None else 100 * len(made.node)
 
@@ -198,6 +203,18 @@ def _gpu_causes(source: RunSource, edges: Floats, _: str) -> Series:
     amounts = {"allocated": history.there - history.idle}
     amounts |= {cause: history.by_cause[:, number] for number, cause in enumerate(CAUSES)}
     return {name: curve_means(history.curve(values), edges) for name, values in amounts.items()}
+
+
+def _devices_by_model(source: RunSource, edges: Floats) -> Series:
+    """Devices that were allocated, those of models of which most were first."""
+    subject = source.devices.subject
+    times, amounts = subject.held_times(), subject.held_amounts(DEVICE) / WHOLE_DEVICE
+    models = np.array([labels["model"] for labels in subject.labels], object)
+    series = {}
+    for model in sorted(set(models.tolist())):
+        held = models[times.thing] == model
+        series[model] = span_means(times.begin[held], times.end[held], amounts[held], edges)
+    return dict(sorted(series.items(), key=lambda item: -float(item[1].sum())))
 
 
 Draw = Callable[[RunSource, Floats, str], Series]
@@ -214,6 +231,6 @@ DRAWN: Final[Mapping[str, tuple[str, Mapping[str, str], Draw]]] = {
         {"plugin": "plugin", "point": "point", "scheduler": "scheduler", "both": "point || ' ' || plugin"},
         _plugin_time,
     ),
-    "gpu-causes": ("devices", {"cause": ""}, _gpu_causes),
+    "gpu-causes": ("devices", {"cause": "", "model": "model"}, _gpu_causes),
 }
 """By what is asked: the unit, by what it can be told apart, each with its expression in SQL, and who draws it."""

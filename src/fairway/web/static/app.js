@@ -19,6 +19,7 @@ const PAGES = [
   ["overview", "Overview", "o", () => import("./page_overview.js")],
   ["nodes", "Nodes", "n", () => import("./page_nodes.js")],
   ["queue", "Queue", "q", () => import("./page_queue.js")],
+  ["gpus", "GPUs", "g", () => import("./page_gpus.js")],
   ["plugins", "Plugins", "l", () => import("./page_plugins.js")],
 ];
 /** Pages of one thing, by the page of all and how many names they have. @type {Record<string, [number, () => Promise<{page: Page}>]>} */

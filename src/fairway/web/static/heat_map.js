@@ -144,17 +144,20 @@ function heatMap(view, look, start, leaving) {
     context.restore();
     drawNames(context, rows, seen, box);
     drawTimeAxis(context, { from: seen.from, to: seen.to, ...box }, { soft: colour("soft"), grid: colour("axis") });
-    made.element.setAttribute("aria-busy", `${!isThere && !failed.childElementCount}`);
+    made.element.setAttribute("aria-busy", "true");
     clearTimeout(rest);
-    rest = setTimeout(() => { void rested(seen); }, REST);
+    rest = setTimeout(() => void rested(seen, isThere || !!failed.firstChild), REST);
   }
-  /** What is not drawn in haste: names, and pods of few rows. @param {Sight} seen */
-  async function rested(seen) {
+  /** What is not drawn in haste: names, and pods of few rows. @param {Sight} seen @param {boolean} isThere all else is */
+  async function rested(seen, isThere) {
     const [first, last] = [Math.floor(seen.first), Math.ceil(seen.last)];
     const hasNames = last - first > NAMED || (rows.first <= first && rows.first + rows.names.length >= last);
     const hasLanes = look.lanes && last - first < AS_LANES;
     if (!hasLanes) lanes.drop();
-    if (hasNames && (!hasLanes || lanes.has(seen))) return;
+    if (hasNames && (!hasLanes || lanes.has(seen))) {
+      made.element.setAttribute("aria-busy", `${!isThere}`);
+      return;
+    }
     asking.abort();
     asking = new AbortController();
     const { signal } = asking;

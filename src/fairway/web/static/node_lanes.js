@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { hatch } from "./heat_marks.js";
 import { groups, laneAt, laneText, paintLanes } from "./lanes.js";
 import { picture } from "./picture.js";
-import { go, link } from "./state.js";
+import { go, podLink } from "./state.js";
 import { timeGestures } from "./stretch.js";
 import { colour } from "./theme.js";
 import { positions } from "./tiles.js";
@@ -87,8 +87,8 @@ export function nodeLanes(view, answer, by) {
   }
   /** @param {number} bar */
   function open(bar) {
-    const [space = "", name = ""] = (bars?.pod[bar] ?? "").split("/");
-    if (name) go(link("pods", [space, name]));
+    const pod = bars?.pod[bar];
+    if (pod) go(podLink(pod));
   }
   /** @param {number} x @param {number} y */
   const at = (x, y) => (bars ? laneAt(bars, view.run.end, place, view.from + ((x - LEFT) / box.width) * (view.to - view.from), y) : -1);

@@ -8,7 +8,7 @@ import { groups } from "./lanes.js";
 import { legend, lines } from "./lines.js";
 import { nodeLanes } from "./node_lanes.js";
 import { part } from "./part.js";
-import { link } from "./state.js";
+import { podLink } from "./state.js";
 import { table } from "./table.js";
 import { amount, clock, counted } from "./words.js";
 
@@ -49,7 +49,7 @@ function thereAt({ lanes, states }, at) {
       return h("div", {}, h("dt", {}, name), h("dd", {}, `${amount(name, value - held)} of ${amount(name, value)} free`));
     }))),
     !now.length && h("p", {}, "The node was not there."),
-    there.length ? table(["pod", "since", "held", "GPU", "priority", "owner"], there.map(({ pod, place, from_seconds }) => [h("a", { href: link("pods", pod.split("/")) }, pod), clock(from_seconds),
+    there.length ? table(["pod", "since", "held", "GPU", "priority", "owner"], there.map(({ pod, place, from_seconds }) => [h("a", { href: podLink(pod) }, pod), clock(from_seconds),
       amounts(lanes.amounts[place] ?? {}), lanes.gpu_index[place], lanes.priority[place], lanes.owner[place]]), { words: [2, 5], caption: counted(there.length, "pod") }) : h("p", {}, "No pod was there."),
   ];
 }

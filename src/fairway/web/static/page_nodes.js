@@ -17,7 +17,7 @@ export function heatPage(view, isDevices) {
   const filter = typed(view, "filter", "labels", isDevices ? "model=T4" : "pool=batch,zone in (a,b)");
   const choices = [...(isDevices ? [] : [resource]), order, stat, filter];
   const map = heatPart(view, () => ({
-    runs: () => [view.run], path: isDevices ? ["devices", "heat"] : ["heat", resource.value()], what: isDevices ? "share" : resource.value(), one, lanes: !isDevices,
+    runs: () => [view.run], path: isDevices ? ["devices", "heat"] : ["heat", resource.value()], what: isDevices ? "GPU" : resource.value(), one, lanes: !isDevices,
     values: { order: order.value(), stat: stat.value(), filter: filter.value() },
     href: (name) => link("nodes", [isDevices ? name.slice(0, name.lastIndexOf("/")) : name]),
   }), ({ labels }) => order.offer({ ...orders, ...Object.fromEntries(labels.map((label) => [`label:${label}`, `by ${label}`])) }));
