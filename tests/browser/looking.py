@@ -27,7 +27,8 @@ ENDLESS: Final = "/stream"  # the one answer that does not end
 WATCH: Final = Path(__file__).parent / "watch.js"
 DRAWN: Final = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 SETTLED: Final = """() => document.readyState === 'complete' && !!document.querySelector('main h1')
-    && !document.querySelector('[aria-busy="true"], main > .skeleton, main canvas:not([aria-label])')"""
+    && !document.querySelector('[aria-busy="true"], main > .skeleton')
+    && [...document.querySelectorAll('main canvas:not([aria-label])')].every((one) => !one.clientHeight)"""
 
 
 def until(page: Page, holds: Callable[[], Any], what: str) -> Any:
