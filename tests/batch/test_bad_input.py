@@ -50,6 +50,24 @@ def _in_queue(it: Pod, run: float) -> Pod:
     return msgspec.structs.replace(it, metadata=metadata)
 
 
+def test_ten_thousand_jobs_in_a_second_are_judged_in_it_and_the_first_start() -> None:
+    """A thousand each tenth of it; each lets others pass as much as it says. There is room for 1,500."""
+    room = Room(
+        [
+            (number // 1000 / 10, job(f"j{number}", 1, 100.0, 200.0, nice=str((number * 7) % 9973)))
+            for number in range(10_000)
+        ],
+        cpus=(50,) * 30,
+    )
+    room.until(1.0)
+    reasons = {each.standing.reason for each in room.desk.book if each.started is None}
+    assert len(room.desk.book.jobs) == 10_000
+    assert reasons == {Reason.RESOURCES, Reason.PRIORITY}
+    second = sorted((number * 7 % 9973, number) for number in range(1000, 2000))[:500]
+    assert {name for name, start in room.starts.items() if start == 0.0} == {f"j{number}" for number in range(1000)}
+    assert {name for name, start in room.starts.items() if start > 0.0} == {f"j{number}" for _, number in second}
+
+
 def test_of_more_jobs_than_a_pass_takes_the_first_are_taken_and_all_run_in_their_order() -> None:
     room = Room([(0.0, job(f"j{number:02}", 2, 10.0, 10.0)) for number in range(20)], max_jobs=4)
     room.until(1000.0)

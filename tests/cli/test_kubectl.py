@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from fairway.cli.kubectl_completion import main
-
-SCRIPTS: Final = {
-    "kubectl-fairway": "fairway.cli.main",
-    "kubectl_complete-fairway": "fairway.cli.kubectl_completion",
-}
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> dict[str, str]:
-    """An environment whose PATH has both, as an installed wheel has them."""
-    for name, module in SCRIPTS.items():
-        file = tmp_path / name
-        file.write_text(f"#!{sys.executable}\nimport sys\nfrom {module} import main\nsys.exit(main())\n")
-        file.chmod(0o755)
-    return os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-
+from tests.cli.kubectl_scripts import scripts
 
 CASES: Final = {
     "commands": (("jo",), ("jobs\tWho waits for what, who runs, who starts when?",), ":4"),
@@ -50,20 +32,8 @@ def test_what_may_come_next(
     assert all(line.startswith(start) for line, start in zip(lines, proposed, strict=True))
 
 
-def test_kubectl_finds_it_and_completes(path: dict[str, str]) -> None:
-    kubectl = shutil.which("kubectl")
-    if kubectl is None:
-        pytest.skip("no kubectl on this machine: what it makes of the plugin is not seen")
-    said = subprocess.run([kubectl, "fairway", "hold"], env=path, capture_output=True, text=True, check=False)
-    assert said.returncode == 2
-    assert "usage: kubectl fairway hold [OPTIONS] JOB" in said.stderr
-    asked = subprocess.run(
-        [kubectl, "__complete", "fairway", "exte"], env=path, capture_output=True, text=True, check=False
-    )
-    assert asked.stdout.splitlines() == ["extend\tMay a job run for longer?", ":4"], asked.stderr
-
-
-def test_each_script_answers_by_itself(path: dict[str, str]) -> None:
+def test_each_script_answers_by_itself(tmp_path: Path) -> None:
+    path = scripts(tmp_path)
     version = subprocess.run(["kubectl-fairway", "--version"], env=path, capture_output=True, text=True, check=True)
     assert version.stdout.startswith("fairway ")
     asked = subprocess.run(["kubectl_complete-fairway", "cance"], env=path, capture_output=True, text=True, check=True)

@@ -1,10 +1,10 @@
 """The programs that the tests of a real cluster run, built once for all checkouts.
 
-In: the Go module in this directory, which pins Kubernetes, etcd and KWOK. Out: the directory that holds the programs,
-in the user's cache (`FAIRWAY_CACHE`, or `XDG_CACHE_HOME`), under a name made of the versions and of a hash of `go.sum`.
-Processes that want them at the same time wait for the first one to build. `KUBEBUILDER_ASSETS`, when set, is where
-kube-apiserver and etcd are taken from instead. Called by `control_plane`, `reference` and the benchmarks;
-`python -m tests.kube.build` builds everything and prints where it is.
+In: the Go module in this directory, which pins Kubernetes, etcd and KWOK, and the one of kubectl below it. Out: the
+directory that holds the programs, in the user's cache (`FAIRWAY_CACHE`, or `XDG_CACHE_HOME`), under a name made of the
+versions and of a hash of `go.sum`. Processes that want them at the same time wait for the first one to build.
+`KUBEBUILDER_ASSETS`, when set, is where kube-apiserver and etcd are taken from instead. Called by `control_plane`,
+`reference` and the benchmarks; `python -m tests.kube.build` builds everything and prints where it is.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Final
 __all__ = [
     "MODULE",
     "BuildError",
+    "build_kubectl",
     "build_once",
     "build_reference",
     "cache_directory",
@@ -66,6 +67,15 @@ def build_reference() -> Path:
     """The reference program: kube-scheduler's own packages, asked about cases of a corpus."""
     directory = cache_directory() / "reference" / f"{kubernetes()}-{digest([PINS, *sorted(SOURCES.glob('*.go'))])}"
     return build_once(directory / "reference", "./cmd/reference")
+
+
+def build_kubectl() -> Path:
+    """kubectl, of a module of its own: what it needs is none of the servers' business."""
+    module = MODULE / "kubectl"
+    sources = [module / "go.mod", module / "go.sum", module / "main.go"]
+    return build_once(
+        cache_directory() / "kubectl" / f"{kubernetes()}-{digest(sources)}" / "kubectl", ".", module=module
+    )
 
 
 def cache_directory() -> Path:
@@ -189,5 +199,5 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    for each in (*map(program, PACKAGES), build_reference()):
+    for each in (*map(program, PACKAGES), build_reference(), build_kubectl()):
         sys.stdout.write(f"{each}\n")

@@ -53,14 +53,21 @@ class DeskRoom(SmallWorld):
     """Queues, nodes, and whoever comes."""
 
     def __init__(
-        self, queues: Mapping[str, dict[str, Any]], cpus: Sequence[int], left: Left | None = None, **settings: Any
+        self,
+        queues: Mapping[str, dict[str, Any]],
+        cpus: Sequence[int],
+        left: Left | None = None,
+        outbox: Outbox | None = None,
+        **settings: Any,
     ) -> None:
+        """`outbox`: where it writes to; None: nowhere."""
         super().__init__(accepts=False)
         self.advance(0.0 if left is None else left.now)
         made = {
             name: QueueSpec(**{"weights": PLAIN, "limits": LIMITS, **spec}).completed() for name, spec in queues.items()
         }
-        outbox = Outbox(DyingDoor(BatchServer()), VirtualClock(), lambda: True, sends=False)
+        if outbox is None:
+            outbox = Outbox(DyingDoor(BatchServer()), VirtualClock(), lambda: True, sends=False)
         self.told: list[str] = []
         self.live = LiveDesk(BatchSettings(made, **settings), outbox, self.now, self)
         self.desk = self.live.desk

@@ -260,6 +260,7 @@ class Desk(PassDemand):
             yield
         self.scheduler.queue.activate(self._rooms.take_refused())
         self._times.note(len(waiting), self._standings.unclear, now, has_vain=bool(self._vain))
+        self.is_due |= bool(outcome.started) and len(jobs) > self.settings.max_jobs  # others were not looked at
         return (yield from self._end_pass(left, outcome, begun))
 
     def look_after(self, now: float) -> None:
