@@ -21,12 +21,12 @@ from fairway.batch.settings import BatchSettings
 from fairway.batch.upkeep.closing_status import ClosingStatus
 from fairway.explain.queues.job_list import JobChoice, job_list
 from fairway.explain.queues.job_sheet import JobSheet, job_sheet
-from fairway.explain.queues.queue_moment import QueueMoment, RunTimes
+from fairway.explain.queues.queue_moment import GONE, QueueMoment, RunTimes
 from fairway.explain.queues.queue_table import queue_table
-from fairway.explain.queues.record_moment import GONE, RecordMoment
+from fairway.explain.queues.record_moment import RecordMoment
 from fairway.explain.queues.run_moment import RunMoment
 from fairway.explain.queues.share_table import share_table
-from fairway.explain.queues.usage_table import usage_table
+from fairway.explain.queues.usage_table import period_times, usage_table
 from fairway.explain.queues.window_table import window_table
 from fairway.live.batch.objects import JobRecordObject
 from fairway.live.batch.record_codec import read_record, record_status
@@ -202,6 +202,27 @@ def test_what_a_book_has_besides_records_is_told_by_account_and_of_all_time_by_u
     assert {row["name"] for row in usage_table(moment, float("-inf"), now, "queue", None).rows()} == {GONE}
     assert moment.charged({"physics"}, "day", now) == 1000
     assert not usage_table(moment, 1_793_491_207.0, now, "account", None).rows()  # of such a time nobody knows
+
+
+def test_what_books_can_not_tell_of_jobs_that_are_gone_is_said() -> None:
+    days = {f"2026-10-{day:02}": 100 for day in range(1, 24)} | {"2026-11-18": 1000}
+    plain = {"settled": 5000, "users": {"ada": {"settled": 5000}}, "periods": {"day": days, "month": {"2026-11": 1000}}}
+    now = 1_795_000_000.0  # 2026-11-18T11:06:40Z
+    moment = RecordMoment(now, SETTINGS, [], {"physics": msgspec.convert(plain, AccountBook)})
+    by_day = usage_table(moment, float("-inf"), now, "day", None)
+    used = {row["name"]: row["used"] for row in by_day.rows(exact=True)}
+    assert used == {day: charge / 1000 for day, charge in days.items()} | {GONE: 1.7}
+    assert by_day.total == 5.0
+    assert by_day.notes[0].startswith("2 units are of jobs whose records are gone: books know the last 24 days")
+    month = usage_table(moment, *period_times("2026-11", moment), "day", None)
+    assert [(row["name"], row["used"]) for row in month.rows(exact=True)] == [("2026-11-18", 1.0)]
+    assert month.notes == ()
+    (note,) = usage_table(moment, float("-inf"), now, "queue", None).notes
+    assert note.startswith("5 units are of jobs whose records are gone: books know their accounts, not their queues")
+    assert usage_table(moment, float("-inf"), now, "user", None).notes == ()
+    assert "not their" not in "".join(usage_table(moment, *period_times("2026-11", moment), "user", None).notes)
+    (note,) = usage_table(moment, *period_times("2026-09-30", moment), "account", None).notes
+    assert "this one is older: only jobs that still have records are in it; a ledger has every line" in note
 
 
 @pytest.mark.parametrize("kind", ["account", "user"])

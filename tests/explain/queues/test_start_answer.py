@@ -106,6 +106,41 @@ def test_a_job_that_is_held_has_no_date(tmp_path: Path) -> None:
     assert "has no date while it waits for Held" in answer.lines()[0]
 
 
+ACCOUNTS = "accounts: {physics: {namespaces: ['*'], weights: {cpu: 1}, budget: {amount: 60000, period: ever}}}"
+
+
+def test_a_job_that_its_account_can_not_pay_for_would_wait_for_that(tmp_path: Path) -> None:
+    """Of 60,000 units 1,600 are used by then; the desk says the same of such a job when it comes."""
+    path = exact_run(tmp_path, "easy", [ExactJob(0, 16, 3000), ExactJob(100, 16, 7200)], closed=ACCOUNTS)
+    answer = ask(path, 100, 16, 7200)
+    assert not answer.has_date
+    assert answer.lines() == [
+        "it (1 × 16 cpu, limit 2h, queue q) would have no date while it waits for AccountStopped: "
+        "account physics has 58 400 left of its budget (1 600 of 60 000), this job may need 115 200, more than all of "
+        "it",
+        "  with a limit of 1h: likely 00:50:00",
+    ]
+    assert ask(path, 100, 16, 3600).has_date
+    with Run.open(path) as run:
+        moment = RunMoment(run, 110)
+        (job,) = (job for job in moment.jobs if job.waits)
+        told = told_answer(moment, job)
+    assert (job.reason, told.has_date) == (Reason.ACCOUNT_STOPPED, False)
+    assert "has no date while it waits for AccountStopped: account physics has" in told.lines()[0]
+
+
+def test_a_job_that_nobody_may_pay_for_is_refused(tmp_path: Path) -> None:
+    closed = ACCOUNTS.replace("'*'", "ours")
+    path = exact_run(tmp_path, "easy", [ExactJob(0, 16, 3000)], closed=closed)
+    with Run.open(path) as run:
+        plan = past_plan(RunMoment(run, 100))
+        pod = pod_of_size(plan.profile, "1", None, 0, None)
+        said = {**pod.metadata.annotations, "fairway.dev/account": "physics"}
+        pod = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=said))
+        answer = start_answer(plan, asked_of_pods(plan, "it", [pod], None, 60.0))
+    assert answer.refusal == "AccountNotAllowed: account physics is for namespaces ours, not for default"
+
+
 def test_what_is_booked_for_a_lower_tier_does_not_stop_a_higher_one(tmp_path: Path) -> None:
     """Eight of sixteen are free until the wide job starts at 1000; the desk plans a higher tier before it."""
     closed = "  inter: {policy: interactive, limits: {max: 8h}}"  # one queue more

@@ -40,7 +40,8 @@ Examples:
 Sum up what jobs were charged, in units: cores, GiB or devices, each times the weight of the account and the seconds
 that a job ran; in the cluster until now, or in a run up to --at, its end unless said otherwise. GIVEN BACK is what was
 lost to nodes, preemption or maintenance, and is not in USED. In a cluster, records of jobs go with the jobs, and books
-stay: what they have besides is told by account, of all time by user as well. A ledger (fairway run --ledger) has every
+stay: what they have besides is told by account and day, of all time by user as well; what they can not tell is said.
+A ledger (fairway run --ledger) has every
 line that was ever settled; those are meant that begin in the time, and nothing but it is asked. A run of the simulator
 begins on 2030-01-01.
 
@@ -130,6 +131,9 @@ def usage(
             _told_export(
                 export_book(table, file) if opened.run is None else export_lines(opened.run.run, table, file), file
             )
+            if table.gone:
+                units = count_text(round(table.gone))
+                narrate(f"{units} units are of jobs whose records are gone: only a ledger has their lines")
             return
     _show(table, opened.about, by, output)
 
@@ -185,3 +189,5 @@ def _show(table: UsageTable, about: dict[str, Any], by: str, output: str, *, has
     emit(rows, columns, output, about | {"by": by} | table.document())
     if not exact:
         say(table.words if has_words else f"{count_text(round(table.total))} units")
+        for note in table.notes:
+            narrate(note)

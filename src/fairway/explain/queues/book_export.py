@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from fairway.explain.queues.record_moment import GONE
+from fairway.explain.queues.queue_moment import GONE
 from fairway.explain.queues.usage_table import UsageTable
 from fairway.record import Run, export_rows, export_table
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairway.batch.accounts import ChargeLine
-from fairway.batch.accounts.periods import cut
 from fairway.explain.queues.queue_moment import BookLine
 from fairway.explain.queues.run_queues import check_name
 from fairway.explain.queues.usage_table import UsageBy, UsageTable
@@ -33,16 +32,8 @@ def ledger_table(
             number = numbers.setdefault(job.uid, len(numbers))
             charge = line.start, line.end, line.rate, line.charge, str(line.kind), line.reason
             one = BookLine(number, job.key, job.account, job.user, job.queue, *charge)
-            told += _days(one) if by == "day" else [one]
+            told += one.by_day(0.0) if by == "day" else [one]
     return UsageTable(since, until, by, told, {}, None if account is None else frozenset({account}))
-
-
-def _days(line: BookLine) -> Iterable[BookLine]:
-    """The line, cut at midnights."""
-    for day in cut("day", line.start, line.end):
-        part = line.within(day.start, day.end)
-        if part is not None:
-            yield part._replace(day=day.name)
 
 
 def export_ledger(lines: Sequence[ChargeLine], path: str, account: str | None = None) -> int:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, Protocol
 
 from fairway.batch.accounts import FairShares
 from fairway.batch.accounts.charges import charge_between
-from fairway.batch.accounts.periods import PeriodKind
+from fairway.batch.accounts.periods import PeriodKind, cut
 from fairway.batch.job import RunInterval
 from fairway.batch.reservations import ReservationView
 from fairway.batch.settings import BatchSettings
@@ -23,7 +23,10 @@ from fairway.explain.queues.queue_jobs import QueueJob
 from fairway.plan import EstimateBook
 from fairway.words import clock_text
 
-__all__ = ["BookLine", "KeptReservation", "KnownWindow", "QueueMoment", "RunTimes", "TimeWords", "WallTimes"]
+__all__ = ["GONE", "BookLine", "KeptReservation", "KnownWindow", "QueueMoment", "RunTimes", "TimeWords", "WallTimes"]
+
+GONE: Final = "(records are gone)"
+"""In place of what is not known of jobs that are gone: books have what they used."""
 
 
 class TimeWords(Protocol):
@@ -84,6 +87,13 @@ class BookLine(NamedTuple):
         charge = charge_between(RunInterval(self.start, self.end, self.rate), since, until)
         return self._replace(start=start, end=end, charge=-charge if self.charge < 0 else charge)
 
+    def by_day(self, epoch: float) -> Iterator[BookLine]:
+        """The line, cut at midnights; `epoch`: what time it was when the clock showed 0."""
+        for day in cut("day", epoch + self.start, epoch + self.end):
+            part = self.within(day.start - epoch, day.end - epoch)
+            if part is not None:
+                yield part._replace(day=day.name)
+
 
 class KnownWindow(NamedTuple):
     """A maintenance window, as it is then."""
@@ -136,6 +146,12 @@ class QueueMoment(Protocol):
 
     def lines(self, since: float, until: float) -> Iterable[BookLine]:
         """The lines of the books between two times. What was given back counts from when the job had lost it."""
+
+    def lines_by_day(self, since: float, until: float) -> Iterable[BookLine]:
+        """The same, each with the day in which it was used."""
+
+    def keeps(self, since: float, until: float) -> bool:
+        """Is all known that was used between two times, also by jobs that are gone?"""
 
     def charged(self, accounts: Collection[str], kind: PeriodKind, until: float) -> int:
         """What these accounts were charged by `until` in the period in which that lies, in thousandths of a unit."""

@@ -34,7 +34,7 @@ def record_job(record: JobRecord, terms: RecordTerms, at: float, number: int) ->
         ledger.submitted,
         terms.limit,
         JobStory(at, list(_changes(record, terms))),
-        terms.members,
+        terms.whole if record.standing.state is JobState.FINISHED and terms.whole else terms.members,
         tuple(sorted(nodes)),
         _dates(record, terms) if record.standing.state is JobState.QUEUED else None,
     )

@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from fairway.batch.accounts import AccountBook, AccountTree, FairShares, OpenJobs, Payer
+from fairway.batch.accounts.account_book import PERIODS_KEPT
 from fairway.batch.accounts.charges import LineKind, charge_lines, total_charge
-from fairway.batch.accounts.periods import CALENDAR, PeriodKind, period_at
+from fairway.batch.accounts.periods import CALENDAR, PeriodKind, period_at, read_period
 from fairway.batch.dates.date_book import DateBook
 from fairway.batch.job import JobRecord
 from fairway.batch.reservations import NodeReservation, view_reservation
@@ -21,14 +22,13 @@ from fairway.batch.settings import BatchSettings
 from fairway.batch.upkeep.closing_status import ClosingKind, ClosingStatus
 from fairway.batch.windows import Window, view_window
 from fairway.explain.queues.queue_jobs import QueueJob
-from fairway.explain.queues.queue_moment import BookLine, KeptReservation, KnownWindow, TimeWords, WallTimes
+from fairway.explain.queues.queue_moment import GONE, BookLine, KeptReservation, KnownWindow, TimeWords, WallTimes
 from fairway.explain.queues.record_jobs import newest_moment, record_job
 from fairway.live.batch.record_terms import RecordTerms
 from fairway.plan import EstimateBook, RunHistory
 
-__all__ = ["GONE", "RecordMoment"]
+__all__ = ["RecordMoment"]
 
-GONE = "(records are gone)"
 Written = tuple[JobRecord, RecordTerms]
 
 
@@ -87,6 +87,37 @@ class RecordMoment:
 
     def lines(self, since: float, until: float) -> Iterator[BookLine]:
         """Of jobs that have records; and what books have besides, where that can be said for such a time."""
+        yield from self._written_lines(since, until)
+        yield from self._gone(since, until)
+
+    def lines_by_day(self, since: float, until: float) -> Iterator[BookLine]:
+        """The same; of jobs that are gone for those days that books still keep, and what is left over in one line."""
+        for line in self._written_lines(since, until):
+            yield from line.by_day(self.epoch)
+        left = {(line.account, line.user): line for line in self._gone(since, until)}
+        told: dict[str, int] = {}
+        for name in sorted({name for book in self._books.values() for name in book.periods.get("day", ())}):
+            day = read_period(name)
+            start, end = day.start - self.epoch, min(day.end - self.epoch, self.at)
+            for line in self._gone(start, end) if left and since <= start and end <= until else ():
+                told[line.account] = told.get(line.account, 0) + line.charge
+                yield line._replace(day=name)
+        for line in left.values():
+            by_day = min(told.get(line.account, 0), line.charge)
+            told[line.account] = told.get(line.account, 0) - by_day
+            if line.charge > by_day:
+                yield line._replace(charge=line.charge - by_day, day=GONE)
+
+    def keeps(self, since: float, until: float) -> bool:
+        """Of a period that no book keeps any more only those jobs are known that have records."""
+        kind = self._period_kind(since, until)
+        if kind is None:
+            return since == -math.inf and until >= self.at
+        name = period_at(kind, since + self.epoch).name
+        kept = [book.periods.get(kind, {}) for book in self._books.values()]
+        return not any(len(names) >= PERIODS_KEPT and name < min(names) for names in kept)
+
+    def _written_lines(self, since: float, until: float) -> Iterator[BookLine]:
         for number, (record, _) in enumerate(self.written):
             if (billed := record.ledger.billed) is None:
                 continue
@@ -97,7 +128,6 @@ class RecordMoment:
                                      line.end, line.rate, line.charge, line.kind, line.reason)  # fmt: skip
                 if (part := book_line.within(since, until)) is not None:
                     yield part
-        yield from self._gone(since, until)
 
     def _gone(self, since: float, until: float) -> Iterator[BookLine]:
         """What was settled of jobs whose records are gone: of all time by user, of a period of the calendar as one."""

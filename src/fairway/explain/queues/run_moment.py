@@ -88,6 +88,15 @@ class RunMoment:
             if part is not None:
                 yield part
 
+    def lines_by_day(self, since: float, until: float) -> Iterator[BookLine]:
+        """Cut at midnights."""
+        for line in self.lines(since, until):
+            yield from line.by_day(self.epoch)
+
+    def keeps(self, since: float, until: float) -> bool:
+        """A run forgets nothing."""
+        return True
+
     def charged(self, accounts: Collection[str], kind: PeriodKind, until: float) -> int:
         """The sum of their lines in a period."""
         lines = self.lines(period_at(kind, self.epoch + until).start - self.epoch, until)

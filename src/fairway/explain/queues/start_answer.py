@@ -16,8 +16,9 @@ from msgspec import structs
 from fairway.batch.limits import limit_standing
 from fairway.batch.members_alike import alike, size_words
 from fairway.batch.priority import PriorityFactors, PriorityWeights, job_priority, relative_factor
-from fairway.batch.reasons import JobState
+from fairway.batch.reasons import JobState, Reason
 from fairway.exit_codes import USAGE
+from fairway.explain.queues.asked_budgets import payer_refusal, who_pays
 from fairway.explain.queues.asked_jobs import AskedJob
 from fairway.explain.queues.job_list import dates_document, read_dates
 from fairway.explain.queues.queue_jobs import QueueJob, ToldDates
@@ -78,7 +79,7 @@ class StartAnswer:
     nodes: tuple[str, ...] = ()  # where it starts at once; empty: it does not
     dates: ToldDates | None = None
     refusal: str = ""  # why it can not run as asked; "": it can
-    waits_for: str = ""  # what keeps a job of the run out of the plan, so that it has no date
+    waits_for: str = ""  # what keeps it out of the plan, so that it has no date
     is_known: bool = False  # it is a job of the run
     changes: Sequence[EarlierStart] = field(default_factory=tuple)
 
@@ -93,7 +94,9 @@ class StartAnswer:
         if self.refusal:
             return [f"{about} {'is' if self.is_known else 'would be'} refused: {self.refusal}"]
         if self.waits_for:
-            return [f"{about} has no date while it waits for {self.waits_for}"]
+            has = "has" if self.is_known else "would have"
+            first = f"{about} {has} no date while it waits for {self.waits_for}"
+            return [first, *(each.words(self.times) for each in self.changes)]
         if self.nodes:
             return [f"{about} would start now, on {nodes_text(len(self.nodes))}: {few(list(self.nodes))}"]
         return [f"{about} would start {self._words()}", *(each.words(self.times) for each in self.changes)]
@@ -162,6 +165,8 @@ def told_answer(moment: QueueMoment, job: QueueJob, plan_then: Callable[[], Star
         raise UserError(
             f"{job.job} does not wait: it is {job.state.lower()}", f"fairway jobs {job.job} says more", USAGE
         )
+    if job.reason == Reason.ACCOUNT_STOPPED:
+        return replace(answer, dates=None, waits_for=_reason(job))  # what it was told before is not so any more
     if job.dates is not None:
         return answer
     plan = None if plan_then is None else plan_then()
@@ -202,7 +207,7 @@ def prepare_start(plan: StartPlan, asked: AskedJob) -> ReadyQuestion:
     if not spec.takes_jobs:
         return ReadyQuestion(asked, replace(answer, refusal=f"QueueClosed: the queue is {spec.state}"))
     job = plan.plan_job(asked.job, None)
-    refused = plan.refusal(asked.job, job)
+    refused = plan.refusal(asked.job, job) or payer_refusal(plan.moment, asked)
     if refused is not None:
         return ReadyQuestion(asked, replace(answer, refusal=f"{refused.reason}: {refused.words}"))
     return ReadyQuestion(asked, answer, job)
@@ -215,6 +220,10 @@ def start_of(plan: StartPlan, question: ReadyQuestion) -> StartAnswer:
         return answer
     spec = plan.settings.queues[asked.queue]
     place = plan.place_of(asked.queue, _priority(plan, asked), plan.at, math.inf)
+    paid = who_pays(plan.moment, asked)
+    if paid.standing is not None:
+        waits_for = f"{paid.standing.reason}: {paid.standing.words}"
+        return replace(answer, waits_for=waits_for, changes=tuple(_affordable(plan, question, place, paid.seconds)))
     now = plan.starts_now(job, place) if spec.starts_jobs else []
     if now:
         return replace(answer, nodes=now[0])
@@ -263,6 +272,24 @@ def earlier_starts(
         if found < math.inf and found - plan.at <= WORTH * (likely - plan.at):
             yield EarlierStart(f"with {count} of {members.count} members", found)
             break
+
+
+def _affordable(
+    plan: StartPlan, question: ReadyQuestion, place: tuple[float, ...], seconds: float
+) -> Iterator[EarlierStart]:
+    """What its account could pay for now, if that is a minute at least."""
+    asked, job, shorter = question.asked, question.job, math.floor(seconds / 60) * 60.0
+    if job is None or shorter < 60 or shorter >= asked.limit:
+        return
+    change = f"with a limit of {length_text(shorter)}"
+    payable = structs.replace(job, duration=shorter)
+    if plan.starts_now(payable, place):
+        yield EarlierStart(change)
+        return
+    predicted = plan.history.predict(asked.job.wishes.user, asked.queue, shorter, asked.job.wishes.expected)
+    likely = plan.estimate(payable, place, predicted).likely
+    if likely < math.inf:
+        yield EarlierStart(change, likely)
 
 
 def _priority(plan: StartPlan, asked: AskedJob) -> int:

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from fairway.batch.accounts import MILLI, AccountTree
-from fairway.batch.accounts.periods import cut, read_period
+from fairway.batch.accounts.account_book import PERIODS_KEPT
+from fairway.batch.accounts.periods import read_period
 from fairway.exit_codes import USAGE
+from fairway.explain.queues.asked_budgets import accounts_below, budgets_then
 from fairway.explain.queues.queue_jobs import QueueJob
-from fairway.explain.queues.queue_moment import BookLine, QueueMoment
+from fairway.explain.queues.queue_moment import GONE, BookLine, QueueMoment
 from fairway.explain.queues.run_queues import check_name
 from fairway.model import UserError
 from fairway.tables import Column
@@ -55,6 +57,7 @@ class UsageTable:
     lines: Sequence[BookLine]
     budgets: dict[str, float]  # by account: how much of it is used, as a share
     accounts: frozenset[str] | None = None  # whose lines these are; None: everybody's
+    notes: tuple[str, ...] = ()  # what is not in it, or not as it was asked for
 
     def rows(self, *, exact: bool = False) -> list[dict[str, Any]]:
         """A row for each account, user, queue or day; the largest first, days in their order."""
@@ -82,7 +85,7 @@ class UsageTable:
     def document(self) -> dict[str, Any]:
         """All of it, in plain values."""
         since, until = (time if math.isfinite(time) else None for time in (self.since, self.until))
-        about = {"fromSeconds": since, "toSeconds": until, "total": self.total}
+        about = {"fromSeconds": since, "toSeconds": until, "total": self.total, "notes": list(self.notes)}
         return about | {"usage": [{key: row[key] for key in row if key != "units"} for row in self.rows(exact=True)]}
 
     @property
@@ -90,6 +93,11 @@ class UsageTable:
         """The sum, and which time it is about."""
         since = "" if self.since == -math.inf else f"from {time_text(self.since)} "
         return f"{count_text(round(self.total))} units {since}to {time_text(self.until)}"
+
+    @property
+    def gone(self) -> float:
+        """Units of jobs whose records are gone, of which there is no line."""
+        return sum(line.charge for line in self.lines if not line.job) / MILLI
 
     @property
     def total(self) -> float:
@@ -103,33 +111,34 @@ KEYS: Final[dict[UsageBy, Callable[[BookLine], str]]] = {
     "queue": lambda line: line.queue,
     "day": lambda line: line.day,
 }
+UNKNOWN: Final[dict[UsageBy, str]] = {
+    "queue": "books know their accounts, not their queues",
+    "user": "for a period books know accounts alone, and users for all time",
+    "day": f"books know the last {PERIODS_KEPT} days on which anything was used",
+}
+LEDGER: Final = "a ledger has every line (fairway run --ledger, fairway usage --ledger)"
 
 
 def usage_table(moment: QueueMoment, since: float, until: float, by: UsageBy, account: str | None) -> UsageTable:
     """The books between two times; with `account` only its lines and those of accounts below it."""
     accounts = moment.settings.accounts
-    found = list(moment.lines(since, until))
+    found = list(moment.lines_by_day(since, until) if by == "day" else moment.lines(since, until))
     check_name("account", account, {*accounts, *(line.account for line in found if line.account)}, "--account")
     tree = AccountTree(accounts)
-    names = None if account is None else frozenset({account, *_below(tree, account)})
+    names = None if account is None else frozenset({account, *accounts_below(tree, account)})
     lines = [line for line in found if names is None or line.account in names]
-    if by == "day":
-        lines = [day for line in lines for day in _days(line, moment.epoch)]
-    return UsageTable(since, until, by, lines, _budgets(moment, until, tree), names)
+    notes = tuple(_notes(moment, lines, by, since, until))
+    return UsageTable(since, until, by, lines, _budgets(moment, until, tree), names, notes)
 
 
-def _days(line: BookLine, epoch: float) -> Iterator[BookLine]:
-    """The line, cut at midnights."""
-    for day in cut("day", epoch + line.start, epoch + line.end):
-        part = line.within(day.start - epoch, day.end - epoch)
-        if part is not None:
-            yield part._replace(day=day.name)
-
-
-def _below(tree: AccountTree, account: str) -> Iterator[str]:
-    for child in tree.children(account):
-        yield child
-        yield from _below(tree, child)
+def _notes(moment: QueueMoment, lines: Sequence[BookLine], by: UsageBy, since: float, until: float) -> Iterator[str]:
+    """What is not in it, or not as it was asked for."""
+    unknown = sum(line.charge for line in lines if not line.job and by != "account" and KEYS[by](line).endswith(GONE))
+    if unknown:
+        yield f"{count_text(round(unknown / MILLI))} units are of jobs whose records are gone: {UNKNOWN[by]}; {LEDGER}"
+    if not moment.keeps(since, until):
+        kept = f"of each kind books keep the last {PERIODS_KEPT} periods, and this one is older"
+        yield f"{kept}: only jobs that still have records are in it; {LEDGER}"
 
 
 # -- budgets -----------------------------------------------------------------------------------------------------------
@@ -137,12 +146,7 @@ def _below(tree: AccountTree, account: str) -> Iterator[str]:
 
 def _budgets(moment: QueueMoment, until: float, tree: AccountTree) -> dict[str, float]:
     """How much of each account's budget is used in the period in which the moment lies."""
-    found = {}
-    for name, spec in moment.settings.accounts.items():
-        if spec.budget is not None:
-            used = moment.charged({name, *_below(tree, name)}, spec.budget.period, until)
-            found[name] = used / MILLI / spec.budget.amount
-    return found
+    return {name: state.percent / 100 for name, state in budgets_then(moment, until, tree).items()}
 
 
 def budget_words(moment: QueueMoment, job: QueueJob) -> str:

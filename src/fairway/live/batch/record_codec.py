@@ -64,7 +64,7 @@ def record_status(record: JobRecord, terms: RecordTerms, manifests: Mapping[str,
         queue=ledger.queue or ("" if record.wishes is None else record.wishes.queue),
         account=terms.account,
         user="" if record.wishes is None else record.wishes.user,
-        size=size_words(terms.members),
+        size=size_words(terms.whole or terms.members),
         members=written_members(terms.members),
         submitted=moment_text(ledger.submitted),
         started=_moment(record.started),
@@ -85,8 +85,10 @@ def record_status(record: JobRecord, terms: RecordTerms, manifests: Mapping[str,
         settled=ledger.is_settled,
     )
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(status))  # lists, as a server has them
-    since = {} if terms.since is None else {"since": terms.since}
-    return plain | {"ledger": _ledger(record) | since | _to_make(record.ledger, manifests)}
+    told: dict[str, Any] = {} if terms.since is None else {"since": terms.since}
+    if terms.whole and terms.whole != terms.members:
+        told["whole"] = msgspec.to_builtins(written_members(terms.whole))
+    return plain | {"ledger": _ledger(record) | told | _to_make(record.ledger, manifests)}
 
 
 def _deadline(ledger: JobLedger, running: RunInterval, limit: float) -> float:

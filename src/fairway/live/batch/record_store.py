@@ -165,7 +165,8 @@ class RecordStore:
         record = job.record()
         if (former := self._terms.get(job.uid)) is not None:
             is_moved = self._latest[job.uid].standing[:2] != record.standing[:2]
-            terms = terms.after(former, is_moved=is_moved, is_dated=is_dated or record.ledger.dates is None)
+            dated = is_dated or record.ledger.dates is None
+            terms = terms.after(former, is_moved=is_moved, is_dated=dated, has_begun=record.started is not None)
         key = self._keys.get(job.uid)
         if key is None:
             key = self._new_key(record)

@@ -35,20 +35,27 @@ class RecordTerms(NamedTuple):
     is_rough: bool = False  # plugins that the plan does not see had refused it when it was told a date
     members: tuple[MembersAlike, ...] = ()  # (): nobody knows
     since: float | None = None  # since when it is in its state, for its reason; None: nobody knows
+    whole: tuple[MembersAlike, ...] = ()  # of a job that has begun: the most that it had; some may be done by now
 
-    def after(self, former: RecordTerms, *, is_moved: bool, is_dated: bool) -> RecordTerms:
+    def after(self, former: RecordTerms, *, is_moved: bool, is_dated: bool, has_begun: bool = False) -> RecordTerms:
         """With what was said before and still holds.
 
         `is_moved`: it is in another state now, or for another reason. `is_dated`: these are its dates; otherwise the
         former ones are still what it was told.
         """
-        terms = self if self.members else self._replace(members=former.members)
+        terms = self if self.members else self._replace(members=former.whole or former.members)
+        if has_begun:
+            terms = terms._replace(whole=max((former.whole, former.members, terms.members), key=_number))
         if not is_moved and former.since is not None:
             terms = terms._replace(since=former.since)
         if not is_dated:
             told = {name: getattr(former, name) for name in ("priority", "factors", "nodes", "is_rough")}
             terms = terms._replace(**told)
         return terms
+
+
+def _number(members: Sequence[MembersAlike]) -> int:
+    return sum(each.count for each in members)
 
 
 def written_members(members: Sequence[MembersAlike]) -> tuple[RecordedMembers, ...]:
@@ -68,7 +75,8 @@ def read_terms(status: Mapping[str, Any]) -> RecordTerms:
     try:
         said = msgspec.convert(status, JobRecordStatus)
         plan = said.plan
-        since = (status.get("ledger") or {}).get("since")
+        ledger = status.get("ledger") or {}
+        since, whole = ledger.get("since"), msgspec.convert(ledger.get("whole", ()), tuple[RecordedMembers, ...])
         return RecordTerms(
             said.account,
             parse_seconds(said.limit) if said.limit else math.inf,
@@ -76,11 +84,16 @@ def read_terms(status: Mapping[str, Any]) -> RecordTerms:
             {name: float(value) for name, value in said.factors.items()},
             () if plan is None else plan.nodes,
             plan is not None and plan.is_rough,
-            tuple(MembersAlike(each.count, _amounts(each.requests)) for each in said.members),
+            _read_members(said.members),
             None if since is None else float(since),
+            _read_members(whole),
         )
     except (msgspec.ValidationError, TypeError, AttributeError) as error:
         raise ValueError(f"status: {error}") from error
+
+
+def _read_members(written: Sequence[RecordedMembers]) -> tuple[MembersAlike, ...]:
+    return tuple(MembersAlike(each.count, _amounts(each.requests)) for each in written)
 
 
 def _amounts(requests: Mapping[str, str]) -> dict[str, int]:
