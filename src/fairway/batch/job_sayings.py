@@ -33,6 +33,7 @@ class JobSayings:
         self.volcano_aliases: Mapping[str, str] = {}  # the same for those of Volcano
         self.makes_pods = True  # does anybody make bare pods anew that ask for it?
         self.makers: dict[str, None] = {}  # uids of Jobs whose pods are one job, as that waited without them
+        self._foreign: frozenset[str] = frozenset()  # queues that other schedulers serve
         self._together: dict[str, tuple[str, ...]] = {}  # by queue: kinds of controllers whose pods are one job
         self._controllers: dict[tuple[str, str, str], Any] = {}  # namespace, kind, name
 
@@ -40,6 +41,7 @@ class JobSayings:
         """What queues are called by users of Kueue and of Volcano, and whose pods are one job in them."""
         self.aliases, self.volcano_aliases = settings.aliases, settings.volcano_aliases
         self._together = {name: queue.start_together for name, queue in settings.queues.items() if queue.start_together}
+        self._foreign = settings.foreign
         self._cluster.groups.are_one_job = self._are_one_job
 
     def _are_one_job(self, item: Any, metas: Sequence[ObjectMeta]) -> bool:
@@ -80,7 +82,7 @@ class JobSayings:
     def _named(self, meta: ObjectMeta) -> str | None:
         for said in (meta.annotations, meta.labels):
             if (named := said.get(QUEUE)) is not None:
-                return named
+                return None if named in self._foreign else named
             if (alias := said.get(KUEUE_QUEUE)) is not None and alias in self.aliases:
                 return self.aliases[alias]
         return None

@@ -44,6 +44,7 @@ class BatchSettings:
     max_jobs: int = 1000  # so many waiting jobs are planned; others come after them
     horizon: float = 14 * 86400.0
     departed: Mapping[str, QueueSpec] = field(default_factory=dict)  # queues that were deleted, as they last were
+    foreign: frozenset[str] = frozenset()  # queues that other schedulers serve: whoever names them waits in none here
 
     def spec_of(self, queue: str) -> QueueSpec:
         """What holds for jobs that run in a queue, also if it was deleted meanwhile: its limits stay."""
@@ -134,7 +135,7 @@ class BatchSettings:
     def document(self) -> dict[str, Any]:
         """Plain values; `read_settings` takes them back."""
         plain: dict[str, Any] = to_builtins(self)
-        del plain["departed"]  # of no run that begins
+        del plain["departed"], plain["foreign"]  # of no run that begins
         return plain
 
 

@@ -62,6 +62,7 @@ def read_catalogue(
     """The settings for a scheduler with these profiles; `former`: those before, for queues that were deleted since."""
     specs: dict[type[BatchObject], dict[str, Any]] = {kind: {} for kind in SPECS}
     problems: list[ObjectProblem] = []
+    foreign = set()
     # In their order of age, so that of two queues with one alias the elder one has it, for every process.
     for each in sorted(objects, key=lambda each: (_age(each), each.metadata.name)):
         if type(each) not in SPECS:
@@ -72,6 +73,7 @@ def read_catalogue(
             found += _objections(each.metadata.name, spec)
         if isinstance(spec, QueueSpec):
             if (spec.scheduler_name or DEFAULT_SCHEDULER) not in profiles:
+                foreign.add(each.metadata.name)
                 continue  # another process serves it
             if not found:
                 found += _alias_problems(spec, specs[QueueObject].values())
@@ -86,10 +88,11 @@ def read_catalogue(
         accounts=specs[AccountObject],
         windows=specs[WindowObject],
         reservations=specs[ReservationObject],
+        foreign=frozenset(foreign),
     )
     if former is not None:
         known = {**former.departed, **former.queues}
-        departed = {name: spec for name, spec in known.items() if name not in settings.queues}
+        departed = {name: spec for name, spec in known.items() if name not in settings.queues}  # or given away
         settings = replace(settings, departed=departed)
     return Catalogue(settings, tuple(problems))
 
