@@ -1,14 +1,17 @@
-"""What pages cost: the heat map of 10,000 nodes over a day, and what the API takes to answer.
+"""What pages cost: the heat map of 10,000 nodes over a day, by itself and in a browser, and what the API takes.
 
 In: nothing; `--keep FOLDER` keeps the run that is made and uses it again. Out: a table with bounds (docs/pages.md);
 exit code 1 if one is missed. The run is made of a million intervals by SQL, which is what a day of such a cluster comes
-to. Times are of the wall clock, beside processor time, which other work on the machine does not lengthen.
+to. Times are of the wall clock, beside processor time, which other work on the machine does not lengthen. In a browser
+(Debian's chromium, software rendering) wheel and pointer are moved as people do; the server is a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,6 +21,7 @@ from typing import NamedTuple
 
 import duckdb
 import numpy as np
+from playwright.sync_api import Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -28,6 +32,7 @@ from fairway.testing import node, pod
 from fairway.web.byte_cache import ByteCache
 from fairway.web.heat_map import HeatMap, HeatView
 from fairway.web.heat_subject import NodeSubject
+from tests.pages.browser_check import find_chromium
 from tests.record.runs import lives
 from tests.web.served import Served, at, served
 
@@ -35,6 +40,10 @@ NUM_NODES, NUM_INTERVALS, END = 10_000, 1_000_000, 86_400.0
 DAY = Path(__file__).parents[1] / "examples" / "scenarios" / "day.yaml"
 MOST_SECONDS, MOST_WHY_SECONDS = 0.2, 2.0
 TIMES, WHY_TIMES = 20, 8
+STEPS, PANNED_SECONDS = 60, 60.0
+FRAMES = """() => { window.frames_ = []; const told = (at) => { window.frames_.push(at); requestAnimationFrame(told); };
+    requestAnimationFrame(told); }"""
+IS_THERE = """() => document.querySelector('main .picture')?.getAttribute('aria-busy') === 'false'"""
 
 
 class Figure(NamedTuple):
@@ -114,6 +123,105 @@ def heat_figures(path: Path) -> Iterator[Figure]:
     yield Figure("most memory", peak_mib(), "MiB", 0.0, 400.0)
 
 
+class Server:
+    """`fairway ui` as people start it, and what it takes."""
+
+    def __init__(self, path: Path) -> None:
+        command = [sys.executable, "-m", "fairway", "ui", str(path)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().strip()
+
+    def cpu_seconds(self) -> float:
+        """So far."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def peak_mib(self) -> float:
+        """The most memory that it had."""
+        lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+    def close(self) -> None:
+        """As Ctrl-C does."""
+        self._process.terminate()
+        self._process.wait(60)
+
+
+def frame_figures(page: Page, server: Server, name: str, steps: Callable[[int], None]) -> Iterator[Figure]:
+    """How far frames were apart while somebody did something, step by step."""
+    page.evaluate("() => { window.frames_ = []; }")
+    cpu = server.cpu_seconds()
+    for step in range(STEPS):
+        steps(step)
+        page.wait_for_timeout(16)
+    frames = np.diff(page.evaluate("() => window.frames_"))
+    spent = server.cpu_seconds() - cpu
+    yield Figure(f"{name}: frame, half of them", float(np.median(frames)), "ms", spent)
+    yield Figure(f"{name}: frame, p95", float(np.quantile(frames, 0.95)), "ms", spent, 33.4)
+    yield Figure(f"{name}: longest frame", float(frames.max()), "ms", spent)
+
+
+def until_there(page: Page) -> None:
+    """Until no tile is missing."""
+    while not page.evaluate(IS_THERE):
+        page.wait_for_timeout(5)
+
+
+def browser_figures(path: Path) -> Iterator[Figure]:
+    """The first whole picture, frames while zooming and panning, and a minute of panning."""
+    server = Server(path)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        num_bytes: list[float] = []
+        session = page.context.new_cdp_session(page)
+        session.send("Network.enable")
+        session.on("Network.loadingFinished", lambda event: num_bytes.append(event["encodedDataLength"]))
+        address, _, token = server.url.partition("#")
+        begin, cpu = time.perf_counter(), server.cpu_seconds()
+        page.goto(f"{address}nodes#{token}")
+        until_there(page)
+        seconds = time.perf_counter() - begin
+        yield Figure("first whole picture in a browser", seconds, "s", server.cpu_seconds() - cpu, 2.5)
+        yield Figure("bytes to it", sum(num_bytes) / 1e6, "MB", 0.0, 1.0)
+        page.evaluate(FRAMES)
+        box = page.locator("main canvas").first.bounding_box()
+        assert box is not None
+        left, top, width, height = box["x"] + 140, box["y"] + 20, box["width"] - 180, box["height"] - 60
+        page.mouse.move(left + width / 3, top + height / 2)
+        yield from frame_figures(page, server, "zooming in", lambda _: page.mouse.wheel(0, -100))
+        page.mouse.down()
+
+        def drag(step: int) -> None:
+            page.mouse.move(left + width / 3 + 8 * (step % STEPS), top + height / 2 + 3 * (step % STEPS))
+
+        yield from frame_figures(page, server, "panning", drag)
+        page.mouse.up()
+        yield from frame_figures(page, server, "zooming out", lambda _: page.mouse.wheel(0, 100))
+        for _ in range(STEPS // 4):
+            page.mouse.wheel(0, -100)
+        until_there(page)
+        begin, cpu, step = time.perf_counter(), server.cpu_seconds(), 0
+        while time.perf_counter() - begin < PANNED_SECONDS:
+            if step % STEPS == 0:
+                page.mouse.up()
+                page.mouse.move(left + width / 3, top + height / 2)
+                page.mouse.down()
+            drag(step if step // STEPS % 2 else -step)
+            page.wait_for_timeout(16)
+            step += 1
+        page.mouse.up()
+        spent = server.cpu_seconds() - cpu
+        yield Figure(f"a minute of panning, {step} steps: the server's processor", spent, "s", spent, 10.0)
+        yield Figure("most memory of the server", server.peak_mib(), "MiB", 0.0, 400.0)
+        used = page.evaluate("() => performance.memory.usedJSHeapSize / 2 ** 20")
+        yield Figure("script heap of the page", used, "MiB", 0.0)
+        yield Figure("bytes in all", sum(num_bytes) / 1e6, "MB", 0.0)
+        browser.close()
+    server.close()
+
+
 def day_run(path: Path, policy: str) -> None:
     """The day example: 1,000 nodes, 20,000 pods."""
     simulate(load_scenario(DAY), record=path, policy=policy)
@@ -190,14 +298,17 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="the folder of the run, kept and used again")
     parser.add_argument("--heat", action="store_true", help="the heat map of the large run only")
     parser.add_argument("--api", action="store_true", help="the API on the day example only")
+    parser.add_argument("--browser", action="store_true", help="the heat map in a browser only")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(arguments.keep or folder) / "pages.duckdb"
         if not path.exists() and not arguments.api:
             big_run(path)
             print("made", path)  # in this process: its memory counts, so measure with --keep a second time
-        figures = [] if arguments.api else list(heat_figures(path))
-        if not arguments.heat:
+        figures = [] if arguments.api or arguments.browser else list(heat_figures(path))
+        if not arguments.api and not arguments.heat:
+            figures += browser_figures(path)
+        if not arguments.heat and not arguments.browser:
             days = [path.with_name("day.duckdb"), path.with_name("packed.duckdb")]
             for day, policy in zip(days, ("default", "packed"), strict=True):
                 if not day.exists():

@@ -26,6 +26,9 @@ from fairway.web.sources import RunSource
 
 __all__ = ["Named", "curve_means", "curves", "equal_edges", "rate_columns", "span_means", "step_curve"]
 
+AT_ONCE: Final = 1 << 16
+"""So many amounts are laid over each other at a time: a million of them would take a hundred MiB."""
+
 Floats = NDArray[np.float64]
 Series = dict[str, Floats]
 
@@ -76,9 +79,11 @@ def equal_edges(begin: float, end: float, num_stretches: int) -> Floats:
 
 def span_means(begin: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats:
     """The mean of all amounts that hold, each from its begin to its end, over equal stretches: (num_edges - 1,)."""
-    width = edges[1] - edges[0]
-    row = np.zeros(len(begin), np.int32)
-    means: Floats = spread(row, (begin - edges[0]) / width, (end - edges[0]) / width, amount, (1, len(edges) - 1))[0]
+    width, means = edges[1] - edges[0], np.zeros(len(edges) - 1)
+    for first in range(0, len(begin), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        left, right = (begin[part] - edges[0]) / width, (end[part] - edges[0]) / width
+        means += spread(np.zeros(len(left), np.int32), left, right, amount[part], (1, len(means)))[0]
     return means
 
 
@@ -136,11 +141,13 @@ def _nodes_used(source: RunSource, edges: Floats, _: str) -> Series:
 
 
 def _waiting(source: RunSource, edges: Floats, _: str) -> Series:
-    pods = source.run.pods.numpy("created_seconds", "bound_seconds", "ended_seconds")
-    begin = pods["created_seconds"]
-    over = np.where(np.isnan(pods["bound_seconds"]), pods["ended_seconds"], pods["bound_seconds"])
-    over = np.maximum(np.nan_to_num(over, nan=source.end), begin)
-    return {"pods": span_means(begin, over, np.ones(len(begin)), edges)}
+    rows = source.run.sql(
+        f"""
+        SELECT created_seconds AS begin,
+            greatest(created_seconds, coalesce(bound_seconds, ended_seconds, {float(source.end)!r})) AS until FROM pods
+        """
+    ).numpy()
+    return {"pods": span_means(rows["begin"], rows["until"], np.ones(len(rows["begin"])), edges)}
 
 
 def _queue(source: RunSource, edges: Floats, by: str) -> Series:
