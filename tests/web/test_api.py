@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import itertools
 import json
 import zlib
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ HUGE = ("default", "never-huge-0")
 EXAMPLES: dict[str, list[str]] = {
     "/runs": ["/runs"],
     "/runs/{run}/metrics": ["/runs/busy/metrics", "/runs/gpu/metrics"],
-    "/runs/{run}/waits": ["/runs/busy/waits"],
+    "/runs/{run}/waits": ["/runs/busy/waits", "/runs/busy/waits?at=600&state=waiting", "/runs/busy/waits?text=nobody"],
     "/runs/{run}/curves/{what}": [
         "/runs/busy/curves/utilisation",
         "/runs/busy/curves/waiting?from=100&to=1000&points=7",
@@ -118,7 +119,7 @@ FAILURES = [
     ("/runs/busy/../busy/pods", 404, "no_such_route", ""),
     ("/runs/busy/pods/..%2F..%2F..%2Fetc/passwd", 404, "no_such_pod", ""),
     ("/runs/busy%ff/pods", 404, "no_such_route", ""),
-    ("/runs/busy/pods?colour=red", 400, "unknown_parameter", "there are: limit, namespace, next, node"),
+    ("/runs/busy/pods?colour=red", 400, "unknown_parameter", "there are: at, limit, namespace, next, node"),
     ("/runs/busy/pods?limits=3", 400, "unknown_parameter", "did you mean limit?"),
     ("/runs/busy/pods?run=gpu", 400, "unknown_parameter", ""),
     ("/runs/busy/pods?limit=1001", 400, "bad_parameter", ""),
@@ -274,6 +275,51 @@ def test_pods_are_sorted_and_filtered(api: Served) -> None:
     assert states["waiting"] == 1
 
 
+@pytest.mark.parametrize(("run", "times"), [("busy", range(0, 1801, 300)), ("queues", range(0, 3600, 600))])
+def test_pods_at_a_time_are_those_that_waited_ran_and_had_ended(api: Served, run: str, times: range) -> None:
+    for time in times:
+        source = api.sources.find(run)
+        moment = min(time, source.end)
+        (then,) = source.rows(
+            """
+            SELECT count(*) FILTER (ended_seconds <= $at) AS ended,
+                count(*) FILTER (bound_seconds <= $at AND coalesce(ended_seconds, 1e9) > $at) AS running,
+                count(*) FILTER (coalesce(bound_seconds, 1e9) > $at AND coalesce(ended_seconds, 1e9) > $at) AS waiting
+            FROM pods WHERE created_seconds <= $at
+            """,
+            at=moment,
+        )
+        for state, number in then.items():
+            found = api.ask(f"/runs/{run}/pods?at={moment}&state={state}&limit=1000").json
+            assert found["total"] == number
+            assert set(found["columns"]["state"]) <= {state}
+            if state == "waiting":
+                assert found["columns"]["node"] == [None] * number
+        groups = api.ask(f"/runs/{run}/waiting?at={moment}").columns
+        for reason, number in zip(groups["reason"], groups["pods"], strict=True):
+            found = api.ask(at("runs", run, "pods", **{"at": moment, "state": "waiting", "refused-by": reason})).json
+            assert found["total"] == number, reason
+    assert api.ask(f"/runs/{run}/pods?at={source.end}").json["total"] == api.ask(f"/runs/{run}/pods").json["total"]
+
+
+def test_waits_are_counted_by_how_long_they_were(api: Served) -> None:
+    found = api.ask("/runs/busy/waits").json
+    rows = api.ask("/runs/busy/pods?limit=1000").columns
+    edges = [-1.0, *found["up_to"]]
+    for is_placed, counted in ((True, found["placed"]), (False, found["unplaced"])):
+        waits = [
+            wait
+            for wait, bound in zip(rows["wait_seconds"], rows["bound_seconds"], strict=True)
+            if (bound is not None) == is_placed
+        ]
+        expected = [sum(low < wait <= high for wait in waits) for low, high in itertools.pairwise(edges)]
+        assert counted == expected
+    assert sum(found["placed"]) + sum(found["unplaced"]) == 69
+    some = api.ask("/runs/busy/waits?text=high").json
+    assert sum(some["placed"]) == 8
+    assert api.ask("/runs/busy/waits?text=nobody").json["placed"] == [0]
+
+
 @pytest.mark.parametrize("options", [{}, {"attempt": 2}, {"at": 600.0}, {"attempt": 1, "node": "n-2"}], ids=str)
 def test_why_is_what_the_command_prints(
     api: Served, capsys: pytest.CaptureFixture[str], options: dict[str, object]
@@ -365,3 +411,4 @@ def test_a_pod_name_that_was_used_twice_needs_a_uid(tmp_path: Path) -> None:
         assert (reply.status, reply.code) == (409, "several_pods")
         assert "uid=u-1 created 00:00:00; uid=u-2 created 00:00:05" in reply.json["error"]["hint"]
         assert server.ask("/runs/twice/pods/default/same?uid=u-1").json["createdSeconds"] == 0.0
+        assert server.ask("/runs/twice/why/default/same?uid=u-3").code == "no_such_pod"

@@ -6,15 +6,12 @@ Called by `why`.
 
 from __future__ import annotations
 
-import shlex
-
 from fairway.cli.options.run import tell_notes
 from fairway.cli.output import emit, is_structured, narrate, say, word
 from fairway.exit_codes import FAILED, NO
 from fairway.explain.explanation import COLUMNS
-from fairway.explain.run_answer import RunAnswer, answer
+from fairway.explain.run_answer import answer
 from fairway.record import Run
-from fairway.words import time_text
 
 __all__ = ["explain_run"]
 
@@ -43,12 +40,7 @@ def explain_run(
             emit(found.rows(), COLUMNS, output)
         other = found.explanation.other_node()
         if other is not None and node_name is None and not every:
-            narrate(f"→ fairway why {word(found.pod)} --node {word(other)} {_options(path, found)}")
+            narrate(f"→ fairway why {word(found.pod)} --node {word(other)} {found.options}")
     if found.explanation.verdict.result == "error":
         return FAILED
     return 0 if found.fits else NO
-
-
-def _options(path: str, found: RunAnswer) -> str:
-    when = f"--at {shlex.quote(time_text(found.at))}" if found.attempt is None else f"--attempt {found.attempt}"
-    return f"--run {shlex.quote(path)} {when}"

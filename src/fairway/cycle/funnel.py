@@ -176,6 +176,7 @@ def funnel_document(steps: Sequence[Step]) -> list[dict[str, Any]]:
                 for group in step.groups
             ],
         }
+        | ({"umbrella": step.umbrella} if step.umbrella else {})
         for step in steps
     ]
 

@@ -91,7 +91,12 @@ def fix_line(fix: Fix) -> str:
 
 def fix_document(fix: Fix) -> dict[str, Any]:
     """For programs."""
-    document = {"changes": list(fix.words), "nodes": list(fix.nodes), "evicts": list(fix.evicts)}
+    document = {
+        "words": fix_line(fix),
+        "changes": list(fix.words),
+        "nodes": list(fix.nodes),
+        "evicts": list(fix.evicts),
+    }
     if fix.joins is None:
         return document
     return {**document, "moreNodes": {"number": fix.joins.number, "like": fix.joins.like}}

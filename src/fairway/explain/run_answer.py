@@ -9,6 +9,7 @@ Called by `fairway why --run` and by the library's `run.why`.
 from __future__ import annotations
 
 import difflib
+import shlex
 from typing import Any
 
 from fairway.exit_codes import USAGE
@@ -24,7 +25,7 @@ from fairway.explain.run_trial import pod_trial
 from fairway.model import UserError
 from fairway.record import Run
 from fairway.tables import plain_table
-from fairway.words import time_text
+from fairway.words import time_text, visible
 
 __all__ = ["RunAnswer", "answer"]
 
@@ -66,13 +67,25 @@ class RunAnswer:
         """Does the pod get a node at this moment? One that belongs to a job only with the others."""
         return self.explanation.verdict.is_placed and (self.job is None or self.job.is_placed)
 
+    @property
+    def options(self) -> str:
+        """Those of `fairway why` that ask about this moment again."""
+        when = f"--at {shlex.quote(time_text(self.at))}" if self.attempt is None else f"--attempt {self.attempt}"
+        return f"--run {shlex.quote(self.path)} {when}"
+
     def rows(self) -> list[dict[str, Any]]:
         """Every node, or the one that was asked about: does it fit, who refuses it and why, what it scores."""
         return [row for row in self.explanation.node_rows() if self.node in (None, row["node"])]
 
     def document(self) -> dict[str, Any]:
         """Everything, in plain values: what `-o json` prints."""
-        about = {"run": self.path, "story": story_document(self.story), "atSeconds": self.at, "attempt": self.attempt}
+        about = {
+            "run": self.path,
+            "command": f"fairway why {_word(self.pod)} {self.options}",
+            "story": story_document(self.story),
+            "atSeconds": self.at,
+            "attempt": self.attempt,
+        }
         job = {} if self.job is None else {"job": self.job.document()}
         return about | told_document(self.explanation, self.rows(), self.lines()) | job
 
@@ -178,6 +191,11 @@ def _moment(run: Run, story: Story, at: float | None, attempt: int | None) -> Mo
     if row["ended_seconds"] is not None and row["created_seconds"] == row["ended_seconds"]:
         raise UserError(f"{row['pod']} was gone as soon as it was there", "there is nothing to explain")
     return Moment(row["created_seconds"])
+
+
+def _word(name: str) -> str:
+    """As one word of a command line that people paste."""
+    return shlex.quote(visible(name, one_line=True))
 
 
 def _few(names: list[str]) -> str:

@@ -68,6 +68,7 @@ class WaitingPods:
     longest: float  # seconds that the first of them waits
     pod: str  # that one
     job: str = ""  # that all of them belong to; "": to none
+    numbers: tuple[int, ...] = ()  # of the pods, in a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,14 @@ def waiting_pods(run: Run, at: float, queued: Sequence[QueueJob]) -> tuple[Waiti
         reason = f"job {job}: {reasons.setdefault(job, words or _reason(row))}" if job else _reason(row)
         alike.setdefault((job, reason), []).append(row)
     groups = (
-        WaitingPods(reason, len(pods), at - pods[0]["created_seconds"], pods[0]["pod"], job)
+        WaitingPods(
+            reason,
+            len(pods),
+            at - pods[0]["created_seconds"],
+            pods[0]["pod"],
+            job,
+            tuple(pod["pod_id"] for pod in pods),
+        )
         for (job, reason), pods in alike.items()
     )
     return tuple(sorted(groups, key=lambda group: (-group.num_pods, group.reason)))

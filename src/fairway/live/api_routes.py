@@ -224,7 +224,6 @@ def _why(live: LiveScheduler, pod: Pod, *, all_nodes: bool = False) -> dict[str,
         answer["job"] = job_document(live, group)
     found = profile.inspect(pod)
     funnel = make_funnel(profile, profile.classify(pod), found.diagnosis)
-    umbrellas = [{"umbrella": step.umbrella} if step.umbrella else {} for step in funnel]
     best = sorted(found.totals, key=lambda node: (-found.totals[node], node))[:NUM_BEST]
     answer |= {
         "nodes": found.num_nodes,
@@ -234,7 +233,7 @@ def _why(live: LiveScheduler, pod: Pod, *, all_nodes: bool = False) -> dict[str,
             {"plugin": plugin, "reasons": list(refusal.reasons), "code": refusal.code.value, "nodes": len(names)}
             for plugin, refusal, names in found.rejected
         ],
-        "funnel": [step | word for step, word in zip(funnel_document(funnel), umbrellas, strict=True)],
+        "funnel": funnel_document(funnel),
         "best": [
             {
                 "node": node,

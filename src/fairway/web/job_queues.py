@@ -39,9 +39,10 @@ def jobs_page(source: RunSource, question: JobsQuestion) -> PageOf[JobColumns]:
 
 
 def one_job(source: RunSource, question: JobQuestion) -> Document:
-    """What it waits for, who holds its room until when, what would let it start earlier."""
+    """What it waits for, who holds its room until when, what would let it start earlier; as text, too."""
     moment = _moment(source, question.at)
-    return queue_why(moment, f"{question.namespace}/{question.name}", lambda: past_plan(moment)).document()
+    found = queue_why(moment, f"{question.namespace}/{question.name}", lambda: past_plan(moment))
+    return {"text": found.lines()} | found.document()
 
 
 def shares(source: RunSource, question: MomentQuestion) -> SharesAnswer:

@@ -6,25 +6,46 @@ say reaches SQL as a parameter. Called by `routes`.
 
 from __future__ import annotations
 
+import bisect
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
+from fairway.explain.queues.queue_jobs import queue_jobs
+from fairway.explain.run_status import waiting_pods
 from fairway.explain.run_story import Story, story_document
-from fairway.record.curves import wait_seconds, wait_shares
+from fairway.record.curves import wait_shares
 from fairway.web.page_error import PageError
 from fairway.web.paging import PageOf, columns_of, page_begin, page_of
-from fairway.web.questions import PodQuestion, PodsQuestion
+from fairway.web.questions import PodQuestion, PodsQuestion, SomePodsQuestion
 from fairway.web.shapes import Document, PodColumns, WaitsAnswer
 from fairway.web.sources import RunSource
 from fairway.words import time_text
 
 __all__ = ["REFUSED_LAST", "find_pod", "last_refusals", "no_such_pod", "pod_story", "pods_page", "waits", "where_of"]
 
-WAIT: Final = "coalesce(bound_seconds, ended_seconds, $end) - created_seconds"
+WAIT: Final = "coalesce(bound_seconds, ended_seconds, $at) - created_seconds"
 STATE: Final = (
     "CASE WHEN ended_seconds IS NOT NULL THEN 'ended' WHEN bound_seconds IS NULL THEN 'waiting' ELSE 'running' END"
 )
+THEN: Final = """
+    (
+        SELECT p.* REPLACE (
+            CASE WHEN bound_seconds <= $at THEN bound_seconds END AS bound_seconds,
+            CASE WHEN started_seconds <= $at THEN started_seconds END AS started_seconds,
+            CASE WHEN ended_seconds <= $at THEN ended_seconds END AS ended_seconds,
+            CASE WHEN ended_seconds <= $at THEN reason END AS reason,
+            CASE WHEN bound_seconds <= $at THEN node END AS node,
+            coalesce(num_made, 0) AS attempts
+        ) FROM pods p LEFT JOIN (
+            SELECT pod_id, count(*) AS num_made FROM decisions WHERE time_seconds <= $at GROUP BY pod_id
+        ) USING (pod_id) WHERE created_seconds <= $at
+    )
+"""
+"""Pods as they were at a time; attempts that were not kept are not counted."""
 SORTS: Final = {
     "pod": "pod", "owner": "owner", "namespace": "namespace", "user": "user_name", "priority": "priority",
     "state": STATE, "created": "created_seconds", "bound": "bound_seconds", "ended": "ended_seconds", "wait": WAIT,
@@ -33,15 +54,44 @@ SORTS: Final = {
 REFUSED_LAST: Final = """
     SELECT pod_id FROM filter_counts JOIN (
         SELECT pod_id, max(decision_id) AS decision_id FROM decisions
-        WHERE node IS NULL AND pod_id IS NOT NULL GROUP BY pod_id
+        WHERE node IS NULL AND pod_id IS NOT NULL AND time_seconds <= $at GROUP BY pod_id
     ) USING (decision_id) WHERE plugin = $refused_by
 """
+WAITED: Final = "attempts > 0 OR bound_seconds IS NULL"
+"""Some scheduler was to place it."""
 POINTS: Final = 480
+UP_TO: Final = (0.0, 1.0, 3.0, 10.0, 30.0, 60.0, 180.0, 600.0, 1800.0, 3600.0, 10800.0, 43200.0, 86400.0, 604800.0)
+"""Seconds; the ends of classes of waits."""
 NAMED: Final = 10
 
 
 def pods_page(source: RunSource, question: PodsQuestion) -> PageOf[PodColumns]:
     """Some of them, and how many there are."""
+    name = question.sort.removeprefix("-")
+    if name not in SORTS:
+        raise PageError(400, "bad_parameter", f"sort: nothing is called {name}", f"there are: {', '.join(SORTS)}")
+    way = "DESC" if question.sort.startswith("-") else "ASC"
+    begin = page_begin(question)
+    some, values = _some(source, question)
+    (count,) = source.rows(f"SELECT count(*) AS num {some}", **values)
+    sort = SORTS[name]
+    rows = source.rows(
+        f"""
+        SELECT *, user_name AS "user", {STATE} AS state, {WAIT} AS wait_seconds {some}
+        ORDER BY {sort} {way} NULLS LAST, pod_id {way} LIMIT $limit OFFSET $begin
+        """,
+        **values,
+        limit=question.limit,
+        begin=begin,
+    )
+    refusals = last_refusals(source, [row["pod_id"] for row in rows], values["at"])
+    nothing = {"refused_by": None, "refusal": None}
+    told = [row | refusals.get(row["pod_id"], nothing) for row in rows]
+    return page_of(question, columns_of(PodColumns, told), begin, len(rows), count["num"])
+
+
+def _some(source: RunSource, question: SomePodsQuestion) -> tuple[str, dict[str, Any]]:
+    """Which pods are meant, in SQL, and its parameters."""
     conditions = {
         "namespace": "namespace = $namespace",
         "owner": "(owner = $owner OR ends_with(owner, '/' || $owner))",
@@ -50,29 +100,17 @@ def pods_page(source: RunSource, question: PodsQuestion) -> PageOf[PodColumns]:
         "state": f"{STATE} = $state",
         "text": "contains(lower(pod), lower($text))",
         "refused_by": f"pod_id IN ({REFUSED_LAST})",
+        "pods": "list_contains($pods, pod_id)",
     }
-    where, values = where_of(conditions, {name: getattr(question, name) for name in conditions})
-    name = question.sort.removeprefix("-")
-    if name not in SORTS:
-        raise PageError(400, "bad_parameter", f"sort: nothing is called {name}", f"there are: {', '.join(SORTS)}")
-    way = "DESC" if question.sort.startswith("-") else "ASC"
-    begin = page_begin(question)
-    (count,) = source.rows(f"SELECT count(*) AS num FROM pods{where}", **values)
-    sort = SORTS[name]
-    rows = source.rows(
-        f"""
-        SELECT *, user_name AS "user", {STATE} AS state, {WAIT} AS wait_seconds FROM pods{where}
-        ORDER BY {sort} {way} NULLS LAST, pod_id {way} LIMIT $limit OFFSET $begin
-        """,
-        **values,
-        end=source.end,
-        limit=question.limit,
-        begin=begin,
-    )
-    refusals = last_refusals(source, [row["pod_id"] for row in rows], source.end)
-    nothing = {"refused_by": None, "refusal": None}
-    told = [row | refusals.get(row["pod_id"], nothing) for row in rows]
-    return page_of(question, columns_of(PodColumns, told), begin, len(rows), count["num"])
+    at = source.time(question.at)
+    given = {name: getattr(question, name, None) for name in conditions}
+    if " " in (question.refused_by or ""):  # no plugin's name
+        groups = waiting_pods(source.run, at, queue_jobs(source.run, at) if source.has_queues else ())
+        numbers = (group.numbers for group in groups if group.reason == question.refused_by)
+        given |= {"refused_by": None, "pods": list(next(numbers, ()))}
+    where, values = where_of(conditions, given)
+    table = "pods" if question.at is None else THEN
+    return f"FROM {table}{where}", values | {"at": at}
 
 
 def where_of(conditions: Mapping[str, str], given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -133,9 +171,22 @@ def pod_story(source: RunSource, question: PodQuestion) -> Document:
     return story_document(Story.of(source.run, row))
 
 
-def waits(source: RunSource) -> WaitsAnswer:
-    """Waits of all pods, as a curve of shares."""
-    found = wait_seconds(source.run)
-    seconds, shares = wait_shares(found, POINTS)
-    never = int((~(found < float("inf"))).sum())
-    return WaitsAnswer(seconds.tolist(), shares.tolist(), never)
+def waits(source: RunSource, question: SomePodsQuestion) -> WaitsAnswer:
+    """Waits of pods, as a curve of shares and in classes."""
+    some, values = _some(source, question)
+    rows = source.rows(
+        f"SELECT {WAIT} AS wait, bound_seconds IS NOT NULL AS is_placed FROM (SELECT * {some}) WHERE {WAITED}", **values
+    )
+    all_waits = np.array([row["wait"] for row in rows], np.float64)
+    is_placed = np.array([row["is_placed"] for row in rows], np.bool_)
+    seconds, shares = wait_shares(np.sort(np.where(is_placed, all_waits, math.inf)), POINTS)
+    longest = float(all_waits.max(initial=0.0))
+    up_to = [*UP_TO[: bisect.bisect_left(UP_TO, longest) + 1]]
+    if longest > up_to[-1]:
+        up_to.append(longest)
+    placed, unplaced = (
+        np.bincount(np.searchsorted(up_to, all_waits[mask]), minlength=len(up_to)) for mask in (is_placed, ~is_placed)
+    )
+    return WaitsAnswer(
+        seconds.tolist(), shares.tolist(), int((~is_placed).sum()), up_to, placed.tolist(), unplaced.tolist()
+    )

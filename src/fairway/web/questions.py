@@ -17,7 +17,7 @@ __all__ = [
     "DecisionsQuestion", "DeviceCellQuestion", "DeviceQuestion", "DeviceRowsQuestion", "DeviceTileQuestion",
     "DevicesQuestion", "HeatQuestion", "JobQuestion", "JobsQuestion", "LanesQuestion", "MomentQuestion",
     "NoQuestion", "NodesQuestion", "PodQuestion", "PodsQuestion", "QueueQuestion", "RowsQuestion", "SearchQuestion",
-    "StreamQuestion", "StretchQuestion", "TileQuestion", "WhyQuestion",
+    "SomePodsQuestion", "StreamQuestion", "StretchQuestion", "TileQuestion", "WhyQuestion",
 ]  # fmt: skip
 
 Limit = Annotated[int, Meta(ge=1, le=1000)]
@@ -117,8 +117,8 @@ class LanesQuestion(StretchQuestion, kw_only=True):
     node: Annotated[list[Name], Meta(min_length=1, max_length=60)]
 
 
-class PodsQuestion(ByRun, kw_only=True):
-    """Which pods, in which order: a column, `-` before it for the largest first."""
+class SomePodsQuestion(MomentQuestion, kw_only=True):
+    """Which pods, as they were at a time. `refused_by`: a plugin, or a reason to wait as `fairway status` words it."""
 
     namespace: Text | None = None
     owner: Text | None = None
@@ -127,6 +127,11 @@ class PodsQuestion(ByRun, kw_only=True):
     state: Literal["waiting", "running", "ended"] | None = None
     refused_by: Text | None = field(name="refused-by", default=None)
     text: Text | None = None
+
+
+class PodsQuestion(SomePodsQuestion, kw_only=True):
+    """In which order: a column, `-` before it for the largest first."""
+
     sort: Name = "created"
     limit: Limit = 200
     next: Name | None = None
@@ -141,10 +146,11 @@ class PodQuestion(ByRun, kw_only=True):
 
 
 class WhyQuestion(ByRun, kw_only=True):
-    """Why, at an attempt or a time; as `fairway why`."""
+    """Why, at an attempt or a time; as `fairway why`. Of several pods with one name the uid says which."""
 
     namespace: Name
     name: Name
+    uid: Text | None = None
     attempt: Annotated[int, Meta(ge=1)] | None = None
     at: float | None = None
     node: Text | None = None

@@ -49,6 +49,7 @@ from fairway.web.questions import (
     QueueQuestion,
     RowsQuestion,
     SearchQuestion,
+    SomePodsQuestion,
     StreamQuestion,
     StretchQuestion,
     TileQuestion,
@@ -140,7 +141,7 @@ def _served(
 ROUTES: Final = (
     Route("/runs", NoQuestion, RunsAnswer, _runs),
     Route("/runs/{run}/metrics", ByRun, MetricAnswer, _of_run(lambda source, _: metrics(source))),
-    Route("/runs/{run}/waits", ByRun, WaitsAnswer, _of_run(lambda source, _: pods.waits(source))),
+    Route("/runs/{run}/waits", SomePodsQuestion, WaitsAnswer, _of_run(pods.waits)),
     Route("/runs/{run}/curves/{what}", CurveQuestion, CurveAnswer, _of_run(curves.curves)),
     Route("/runs/{run}/nodes", NodesQuestion, PageOf[NodeColumns], _of_run(nodes.nodes_page), is_table=True),
     Route("/runs/{run}/heat/{resource}/cell", CellQuestion, CellAnswer, _of_run(nodes.node_cell), "tiles"),

@@ -75,11 +75,14 @@ class CurveAnswer(msgspec.Struct):
 
 
 class WaitsAnswer(msgspec.Struct):
-    """Which share of the pods waited no longer than so many seconds."""
+    """Which share of the pods waited no longer than so many seconds; and how many waited how long."""
 
     seconds: list[float]
     share: list[float]
-    waiting: int  # pods that were never placed
+    waiting: int  # pods that were not placed
+    up_to: list[float]  # seconds: classes of waits, each longer than the one before has it
+    placed: list[int]  # pods in each class
+    unplaced: list[int]  # those that waited so long and have no node
 
 
 class WaitingColumns(msgspec.Struct):
@@ -127,7 +130,7 @@ class DeviceColumns(msgspec.Struct):
 
 
 class PodColumns(msgspec.Struct):
-    """Pods as they were at the end of the run."""
+    """Pods as they were at a time."""
 
     pod_id: list[int]
     pod: list[str]

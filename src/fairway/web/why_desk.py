@@ -73,7 +73,7 @@ class WhyDesk:
         return len(self._free) + len(self.busy)
 
     async def _asked(self, source: RunSource, question: WhyQuestion) -> bytes:
-        pod = f"{question.namespace}/{question.name}"
+        pod = question.uid or f"{question.namespace}/{question.name}"
         line = msgspec.json.encode(
             AskedWhy(source.path, pod, question.at, question.attempt, question.node, question.all_nodes)
         )
@@ -103,9 +103,10 @@ def check_why(source: RunSource, question: WhyQuestion) -> None:
     if question.at is not None and question.attempt is not None:
         raise PageError(400, "bad_parameter", "at and attempt exclude each other", "give one of them")
     source.time(question.at)
-    pods = source.rows("SELECT pod_id FROM pods WHERE pod = $key ORDER BY pod_id", key=key)
+    uid = "" if question.uid is None else " AND uid = $uid"
+    pods = source.rows(f"SELECT pod_id FROM pods WHERE pod = $key{uid} ORDER BY pod_id", key=key, uid=question.uid)
     if not pods:
-        raise no_such_pod(source, key)
+        raise no_such_pod(source, f"{key} with uid {question.uid}" if uid else key)
     if question.attempt is not None:
         attempts = source.rows(
             "SELECT attempt FROM decisions WHERE pod_id = $pod ORDER BY decision_id", pod=pods[-1]["pod_id"]

@@ -65,7 +65,7 @@ def _pods(source: RunSource) -> dict[tuple[str, int], Row]:
             created_seconds, node, {WAIT} AS wait_seconds
         FROM pods
         """,
-        end=source.end,
+        at=source.end,
     )
     return {(row["pod"], row["number"]): row for row in rows}
 

@@ -8,6 +8,7 @@ is about one moment. Why a pod waits is asked of the scheduler. Called by the se
 from __future__ import annotations
 
 import asyncio
+import shlex
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -155,11 +156,12 @@ class LiveSources(RunSources):
     def _story(self, question: WhyQuestion) -> dict[str, Any]:
         with self.reading():
             source = self.find(LIVE)
-            row = find_pod(source, question.namespace, question.name)
+            row = find_pod(source, question.namespace, question.name, question.uid)
             if question.node is not None and question.node not in source.nodes.subject.names:
                 raise PageError(404, "no_such_node", f"the cluster has no node {question.node}")
             story = story_document(Story.of(source.run, row))
-            return {"run": LIVE, "story": story, "atSeconds": source.end, "attempt": None}
+            command = f"fairway why {shlex.quote(row['pod'])} --scheduler {shlex.quote(self.history.name)}"
+            return {"run": LIVE, "command": command, "story": story, "atSeconds": source.end, "attempt": None}
 
     @property
     def _age(self) -> float:

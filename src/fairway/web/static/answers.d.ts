@@ -367,4 +367,7 @@ export interface WaitsAnswer {
   seconds: (number)[];
   share: (number)[];
   waiting: number;
+  up_to: (number)[];
+  placed: (number)[];
+  unplaced: (number)[];
 }

@@ -18,13 +18,16 @@ import { clock, count } from "./words.js";
 const PAGES = [
   ["overview", "Overview", "o", () => import("./page_overview.js")],
   ["nodes", "Nodes", "n", () => import("./page_nodes.js")],
+  ["pods", "Pods", "p", () => import("./page_pods.js")],
   ["queue", "Queue", "q", () => import("./page_queue.js")],
   ["gpus", "GPUs", "g", () => import("./page_gpus.js")],
   ["plugins", "Plugins", "l", () => import("./page_plugins.js")],
+  ["decisions", "Decisions", "d", () => import("./page_decisions.js")],
 ];
 /** Pages of one thing, by the page of all and how many names they have. @type {Record<string, [number, () => Promise<{page: Page}>]>} */
 const SINGLE = {
   nodes: [1, () => import("./page_node.js")],
+  pods: [2, () => import("./page_pod.js")],
 };
 
 /** @type {KnownRun[]} */

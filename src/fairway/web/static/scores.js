@@ -3,7 +3,7 @@
 import { bars } from "./bars.js";
 import { h } from "./dom.js";
 import { legend } from "./lines.js";
-import { link } from "./state.js";
+import { nodeLink } from "./names.js";
 import { count, counted, plugin } from "./words.js";
 
 /**
@@ -17,35 +17,33 @@ const MOST = 8;
  * @param {ScoredNode[]} rows @param {string | null} chosen the node that it went to
  */
 export function scores(rows, chosen) {
-  const sorted = rows.filter(({ total }) => total !== null).sort((one, other) =>
-    Number(other.node === chosen) - Number(one.node === chosen) || (other.total ?? 0) - (one.total ?? 0) || (one.node < other.node ? -1 : 1));
-  const plugins = [...new Set(sorted.flatMap((row) => Object.keys(row.scores)))];
-  const telling = plugins.filter((name) => new Set(sorted.map((row) => row.scores[name])).size > 1);
-  const alike = plugins.filter((name) => !telling.includes(name) && sorted[0]?.scores[name]);
-  const best = sorted.filter(({ total }) => total === sorted[0]?.total).length;
+  /** @param {ScoredNode} row */
+  const worth = ({ node, total }) => (node === chosen ? Infinity : total ?? -1);
+  const sorted = [...rows].sort((one, other) => worth(other) - worth(one));
+  const [best] = sorted;
+  const plugins = Object.keys(best?.scores ?? {});
+  const telling = plugins.filter((name) => rows.some((row) => row.scores[name] !== best?.scores[name]));
+  const alike = plugins.filter((name) => !telling.includes(name) && best?.scores[name]);
+  /** @param {ScoredNode} row @param {string[]} names */
+  const told = (row, names) => names.map((name) => `${plugin(name)} ${row.scores[name] ?? 0}`);
   return [
-    telling.length > 0 && legend(telling.map(plugin), []),
-    bars(sorted.slice(0, MOST).map(({ node, total, scores: given }) => ({
-      value: count(total ?? 0),
-      label: [h("a", { href: link("nodes", [node]) }, node), node === chosen ? " ◂ chosen" : ""],
-      pieces: telling.map((name, tint) => ({ size: given[name] ?? 0, tint, title: `${plugin(name)} ${given[name] ?? 0}` })),
-      more: telling.map((name) => `${plugin(name)} ${given[name] ?? 0}`).join(", "),
-      marked: node === chosen,
+    legend(telling.map(plugin), []),
+    bars(sorted.slice(0, MOST).map((row) => ({
+      value: count(row.total ?? 0),
+      label: [nodeLink(row.node), row.node === chosen && " ◂ chosen"],
+      pieces: told(row, telling).map((title, tint) => ({ size: row.scores[telling[tint] ?? ""] ?? 0, tint, title })),
+      more: told(row, telling).join(", "),
+      marked: row.node === chosen,
     })), { label: "scores of the best nodes, by plugin" }),
     sorted.length > MOST && h("p", { class: "soft" }, `and ${counted(sorted.length - MOST, "node")} more, no better`),
-    alike.length > 0 && h("p", { class: "soft" }, `the same on all: ${alike.map((name) => `${plugin(name)} ${sorted[0]?.scores[name]}`).join(", ")}`),
-    best > 1 && h("p", { class: "soft" }, `${counted(best, "node")} are equally good: the seed decides`),
+    best && alike.length > 0 && h("p", { class: "soft" }, `the same on all: ${told(best, alike).join(", ")}`),
   ];
 }
 
 /** Rows of scores that a run kept, one a node and plugin. @param {Record<string, any>[]} kept @returns {ScoredNode[]} */
 export function keptScores(kept) {
-  /** @type {Map<string, ScoredNode>} */
-  const byNode = new Map();
-  for (const { node, total, plugin: name, score } of kept) {
-    const row = byNode.get(node) ?? /** @type {ScoredNode} */ ({ node, total, scores: {} });
-    row.scores[name] = score;
-    byNode.set(node, row);
-  }
-  return [...byNode.values()];
+  return [...new Set(kept.map(({ node }) => node))].map((node) => {
+    const own = kept.filter((row) => row.node === node);
+    return { node, total: own[0]?.total, scores: Object.fromEntries(own.map((row) => [row.plugin, row.score])) };
+  });
 }

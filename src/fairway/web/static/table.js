@@ -74,18 +74,25 @@ export function longTable(leaving, options) {
   /** @param {Column} column */
   const isWords = (column) => column === columns[0] || column.words;
 
+  const heads = columns.map((column) => {
+    const sign = h("span");
+    const sortBy = () => {
+      sort = sort === column.sort ? `-${sort}` : column.sort ?? "";
+      options.onSort?.(sort);
+      void refresh();
+    };
+    return { column, sign, cell: h("th", { scope: "col", class: isWords(column) && "words", title: column.title },
+      column.sort ? h("button", { type: "button", class: "quiet", click: sortBy }, column.head, sign) : column.head) };
+  });
+  head.append(...heads.map(({ cell }) => cell));
+  /** In place: who sorts by keyboard keeps the focus. */
   function drawHead() {
-    head.replaceChildren(...columns.map((column) => {
-      const down = sort === `-${column.sort}`;
-      const is = !!column.sort && (sort === column.sort || down);
-      const sortBy = () => {
-        sort = sort === column.sort ? `-${sort}` : column.sort ?? "";
-        options.onSort?.(sort);
-        void refresh();
-      };
-      return h("th", { scope: "col", class: isWords(column) && "words", title: column.title, "aria-sort": is && (down ? "descending" : "ascending") },
-        column.sort ? h("button", { type: "button", class: "quiet", click: sortBy }, column.head, is && (down ? " ▾" : " ▴")) : column.head);
-    }));
+    for (const { column, sign, cell } of heads) {
+      const order = !column.sort ? "" : sort === column.sort ? "ascending" : sort === `-${column.sort}` ? "descending" : "";
+      sign.textContent = { ascending: " ▴", descending: " ▾", "": "" }[order];
+      if (order) cell.setAttribute("aria-sort", order);
+      else cell.removeAttribute("aria-sort");
+    }
   }
   async function load() {
     if (isLoading || (rows.length && !next)) return;
@@ -95,8 +102,7 @@ export function longTable(leaving, options) {
     try {
       const page = await options.ask(next, sort, signal);
       signal.throwIfAborted();
-      const lists = Object.entries(page.columns);
-      rows.push(...(lists[0]?.[1] ?? []).map((_, place) => Object.fromEntries(lists.map(([column, values]) => [column, values[place]]))));
+      rows.push(...rowsOf(page.columns));
       [total, next] = [page.total, page.next];
       failed.replaceChildren();
     } catch (error) {
@@ -156,6 +162,24 @@ export function longTable(leaving, options) {
     drawHead();
     await load();
   }
+  /** Rows that came since, above the others; what is looked at stays where it is. @param {Record<string, any>[]} fresh */
+  function put(fresh) {
+    rows.unshift(...fresh);
+    total += fresh.length;
+    if (marked) marked += fresh.length;
+    if (box.scrollTop) box.scrollTop += fresh.length * ROW;
+    redraw();
+  }
+  /** Draw rows again that have changed, unless somebody is about to use one. */
+  function redraw() {
+    if (!body.contains(document.activeElement)) windowed();
+  }
   void refresh();
-  return { element: h("div", { class: "long-table" }, failed, box, status), refresh, rows: () => rows };
+  return { element: h("div", { class: "long-table" }, failed, box, status), refresh, redraw, put, rows: () => rows };
+}
+
+/** Columns as rows. @param {Record<string, any[]>} columns */
+export function rowsOf(columns) {
+  const lists = Object.entries(columns);
+  return (lists[0]?.[1] ?? []).map((_, place) => Object.fromEntries(lists.map(([column, values]) => [column, values[place]])));
 }
