@@ -42,30 +42,39 @@ class PodMaker:
         self._job_of = job_of
         self._tell = tell
         self._told: dict[str, str] = {}  # by uid of who was there before: what was refused
+        self._unanswered: dict[str, str] = {}  # by that uid: the job, of pods that may be there
 
     async def make(self, pod: Pod) -> bool:
         """One attempt; False: it has to be tried again soon. True also where nothing can be done now."""
         former = former_uid(pod)
         text = self._manifests.text(former)
         if text is None:
+            self._unanswered.pop(former, None)
             return True  # nobody wants it any more
         path = f"/api/v1/namespaces/{pod.metadata.namespace}/pods"
+        job = self._unanswered.get(former) or self._job_of(pod)  # it forgets who was there before, once the pod is seen
         try:
             answer = await self._api.request("POST", path, body=text.encode())
             if answer.status == CONFLICT:
                 return await self._look(pod, former)
         except LiveProblem as problem:
             logger.info("pod %s was not made: %s; trying again", pod.key, problem.why)
+            self._unanswered[former] = job
             return False
         if answer.status == CREATED:
-            self._told.pop(former, None)
-            why = f"pod {pod.metadata.name} is made anew, in the place of that of uid {former}"
-            self._tell(Tell(self._job_of(pod), "PodMadeAnew", why))
+            self._made(pod, former, job)
             return True
         if answer.status == BUSY or answer.status >= SERVER_ERRORS:
+            self._unanswered[former] = job
             return False
         self._refuse(pod, former, status_message(answer.body))
         return True
+
+    def _made(self, pod: Pod, former: str, job: str) -> None:
+        self._told.pop(former, None)
+        self._unanswered.pop(former, None)
+        why = f"pod {pod.metadata.name} is made anew, in the place of that of uid {former}"
+        self._tell(Tell(job, "PodMadeAnew", why))
 
     async def _look(self, pod: Pod, former: str) -> bool:
         """Somebody has its name."""
@@ -75,6 +84,8 @@ class PodMaker:
         there: dict[str, Any] = msgspec.json.decode(answer.body)
         meta = there["metadata"]
         if (meta.get("annotations") or {}).get(MADE_FROM) == former:
+            if former in self._unanswered:
+                self._made(pod, former, self._unanswered[former])
             return True
         if meta["uid"] != former:
             self._refuse(pod, former, "another pod has its name")
