@@ -1,11 +1,17 @@
-"""The pages of a scheduler on a real API server: followed from elsewhere, with the rights of whoever looks at them."""
+"""The pages of a scheduler on a real API server: followed from elsewhere, beside it, with the rights of who asks."""
 
 from __future__ import annotations
 
+import http.client
+import json
+import os
 import re
+import signal
+import ssl
 import time
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -93,3 +99,123 @@ def test_who_may_not_read_the_stream_sees_nothing(control_plane: ControlPlane) -
         out, err = page.process.communicate(timeout=60)
     assert (page.process.returncode, page.url, out) == (4, "", "")
     assert "UNAUTHENTICATED" in err
+
+
+# -- beside the scheduler ----------------------------------------------------------------------------------------------
+
+
+class Beside(NamedTuple):
+    """Pages of `fairway run --web`, as somebody with a token asks for them."""
+
+    port: int
+
+    def ask(self, path: str, token: str = "") -> tuple[int, Any]:
+        """Status and document; 0 while nobody is there."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=context)
+        try:
+            connection.request("GET", f"/fairway/api/v1{path}", headers={"Authorization": f"Bearer {token}"})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        except OSError:
+            return 0, None
+        finally:
+            connection.close()
+
+    def states(self, token: str) -> dict[str, str]:
+        status, answer = self.ask("/runs/live/pods", token)
+        assert status == 200, answer
+        return dict(zip(answer["columns"]["pod"], answer["columns"]["state"], strict=True))
+
+
+def allow_pages(api: Any, user: str, *paths: str) -> None:
+    """As the page of the pages says."""
+    meta = {"name": f"see-fairway-{user}"}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": meta}
+    api.apply(role | {"rules": [{"nonResourceURLs": list(paths), "verbs": ["get"]}]})
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": meta["name"]}
+    subject = {"kind": "ServiceAccount", "name": user, "namespace": "default"}
+    api.apply(role | {"kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [subject]})
+
+
+def child_of(fairway: Program) -> int:
+    """The process that serves pages."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes()
+            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if b"page_process" in words and int(parent) == fairway.pid:
+            return int(folder.name)
+    return 0
+
+
+def test_pages_beside_a_scheduler_are_for_those_whom_the_cluster_lets(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    api = control_plane.api()
+    api.create(make_node("node-1"))
+    pages = Beside(free_port())
+    fairway = control_plane.start_fairway(flags=[f"--web=127.0.0.1:{pages.port}"])
+    viewer = control_plane.service_account_token("default", "viewer")
+    guest = control_plane.service_account_token("default", "guest")
+    allow_pages(api, "viewer", "/fairway/api/v1/*")
+    allow_pages(api, "guest", "/fairway/api/v1/runs")
+    wait_until(lambda: pages.ask("/runs", viewer)[0] == 200, "who has the role is let in")
+    for token in ("", "nonsense"):
+        status, refused = pages.ask("/runs", token)
+        assert (status, refused["error"]["code"]) == (401, "unauthorized")
+    wait_until(lambda: pages.ask("/runs", guest)[0] == 200, "a path may be allowed by itself")
+    status, refused = pages.ask("/runs/live/pods", guest)
+    assert (status, refused["error"]["code"]) == (403, "forbidden")
+    assert "system:serviceaccount:default:guest" in refused["error"]["message"]
+    assert "kubectl create clusterrole see-fairway" in refused["error"]["hint"]
+
+    container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": "99"}}}
+    api.create(make_pod("small", namespace))
+    api.create(make_pod("big", namespace, containers=[container]))
+    small, big = f"{namespace}/small", f"{namespace}/big"
+    wait_until(lambda: pages.states(viewer).get(small) == "running", "a pod is bound")
+    wait_until(lambda: pages.states(viewer).get(big) == "waiting", "the other one waits")
+    status, why = pages.ask(f"/runs/live/why/{big}", viewer)
+    assert (status, why["result"], why["feasible"], why["nodes"]) == (200, "unschedulable", 0, 1)
+
+    before = child_of(fairway)
+    os.kill(before, signal.SIGKILL)
+    wait_until(lambda: child_of(fairway) not in (0, before), "another process serves")
+    wait_until(lambda: pages.ask("/runs", viewer)[0] == 200, "on the same port")
+    assert pages.states(viewer) == {small: "running", big: "waiting"}
+    api.delete("Pod", "big", namespace)
+    wait_until(lambda: pages.states(viewer).get(big, "ended") == "ended", "it is told what happens next")
+    child = child_of(fairway)
+    assert fairway.stop() == 0
+    wait_until(lambda: not Path(f"/proc/{child}").exists(), "the process ends with the scheduler")
+
+
+def test_who_leads_shows_pages_and_the_other_one_says_that_it_does_not(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    api, token = control_plane.api(), control_plane.token()
+    api.create(make_node("node-1"))
+    lease = ["--leader-elect=true", "--leader-elect-resource-name", f"lease-{namespace}"]
+    first, second = Beside(free_port()), Beside(free_port())
+    leader = control_plane.start_fairway(flags=[*lease, f"--web=127.0.0.1:{first.port}"])
+    wait_until(lambda: first.ask("/runs", token)[0] == 200, "the first leads")
+    control_plane.start_fairway(flags=[*lease, f"--web=127.0.0.1:{second.port}"])
+    status, refused = second.ask("/runs", token)
+    assert (status, refused["error"]["code"]) == (503, "not_leading")
+    api.create(make_pod("one", namespace))
+    wait_until(lambda: first.states(token).get(f"{namespace}/one") == "running", "a pod is bound")
+    assert leader.stop() == 0
+    assert first.ask("/runs", token)[0] == 0
+    wait_until(lambda: second.ask("/runs", token)[0] == 200, "the other one leads")
+    wait_until(lambda: second.states(token).get(f"{namespace}/one") == "running", "it has seen that pod, too")
+
+
+def test_a_port_for_pages_that_is_taken_ends_the_scheduler_at_once(control_plane: ControlPlane) -> None:
+    pages = Beside(free_port())
+    control_plane.start_fairway(flags=[f"--web=127.0.0.1:{pages.port}"])
+    with pytest.raises(RuntimeError, match=f"cannot listen on 127.0.0.1:{pages.port}: Address already in use"):
+        control_plane.start_fairway(flags=[f"--web=127.0.0.1:{pages.port}"])
