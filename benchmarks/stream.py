@@ -1,7 +1,8 @@
 """Does it slow a scheduler down to be listened to? Pods bound a second with and without followers, on one API server.
 
 The same waiting pods are bound again and again, by a scheduler that nobody follows, one whose stream is read whole, one
-whose reader has stopped reading, and one that tells a sniffer which is not there. The kinds take turns, forwards and
+whose reader has stopped reading, one that tells a sniffer which is not there, and one with pages (`--web`) that
+somebody looks at. The kinds take turns, forwards and
 backwards; in each turn a fresh scheduler binds a few bursts of pods. Whatever else a machine does makes a burst slower
 and none makes one quicker, so of each kind the mean of its quickest bursts counts, as a share of nobody's. Two numbers:
 
@@ -18,8 +19,8 @@ What the process that serves the stream and the reader take is told as well. The
     python benchmarks/stream.py                        eight rounds, 500 nodes, three bursts of 1,000 pods
     python benchmarks/stream.py --rounds 3 --kinds read,no-sniffer
 
-Exit code 1 below 95 % with a reader, 95 % with one that has stopped, 98 % with a sniffer that is not there, if a reader
-did not get everything, or if the ring holds more than 64 MiB. Called by `make bench-stream`.
+Exit code 1 below 95 % with a reader, with one that has stopped or with pages, 98 % with a sniffer that is not there, if
+a reader did not get everything, or if the ring holds more than 64 MiB. Called by `make bench-stream`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from fairway.testing import pod
 from tests.kube.control_plane import ControlPlane
 from tests.kube.processes import Program, free_port
 
-LEAST = {"read": 0.95, "stopped": 0.95, "no-sniffer": 0.98}
+LEAST = {"read": 0.95, "stopped": 0.95, "no-sniffer": 0.98, "pages": 0.95}
 MOST_MIB = 64
 QUICKEST = 3
 """So many bursts of a kind count."""
@@ -59,6 +60,7 @@ class Kind(NamedTuple):
 
     is_streamed: bool = False
     is_stopped: bool = False
+    is_shown: bool = False  # by pages, which somebody looks at
     flags: tuple[str, ...] = ()
     reader: tuple[str, ...] = ("nice", "-n", "19")  # what its reader is started with
 
@@ -70,6 +72,7 @@ KINDS = {
     "stopped": Kind(is_streamed=True, is_stopped=True),
     "no-sniffer": Kind(flags=("--sniffer=127.0.0.1:1",)),
     "beside": Kind(is_streamed=True, reader=()),
+    "pages": Kind(is_shown=True),
 }
 
 
@@ -83,8 +86,9 @@ class Followed(NamedTuple):
 @contextmanager
 def followed(control_plane: ControlPlane, kind: Kind, log: Path) -> Iterator[Followed]:
     """A scheduler with nothing to do yet, and whoever follows it."""
-    address = f"127.0.0.1:{free_port()}"
-    flags = [f"--stream={address}"] if kind.is_streamed else []
+    port = free_port()
+    address = f"127.0.0.1:{port}"
+    flags = [f"--stream={address}"] if kind.is_streamed else [f"--web={address}"] if kind.is_shown else []
     scheduler = control_plane.start_fairway(flags=[*flags, *kind.flags])
     watch: Program | None = None
     try:
@@ -95,6 +99,10 @@ def followed(control_plane: ControlPlane, kind: Kind, log: Path) -> Iterator[Fol
             watch.wait_until(lambda: control_plane.metrics(scheduler)[readers] == 1, "somebody reads", 60)
             if kind.is_stopped:
                 watch.freeze()
+        if kind.is_shown:
+            viewer = Path(__file__).with_name("page_viewer.py")
+            watch = Program([*kind.reader, sys.executable, viewer, str(port), control_plane.token()], log)
+            watch.wait_until(lambda: "looking" in log.read_text(), "somebody looks", 60)
         yield Followed(scheduler, watch)
     finally:
         if watch is not None:
@@ -158,7 +166,7 @@ def turn(control_plane: ControlPlane, kind: Kind, pods: Sequence[Any], num_burst
     """Some bursts; who reads gets every pod's binding."""
     with followed(control_plane, kind, log) as parts:
         bursts = [burst(control_plane, parts, pods) for _ in range(num_bursts)]
-        if parts.reader is not None and not kind.is_stopped:
+        if parts.reader is not None and kind.is_streamed and not kind.is_stopped:
             told = '"kind":"bound"'
             wanted = num_bursts * len(pods)
             parts.reader.wait_until(lambda: log.read_text().count(told) == wanted, f"{wanted} bindings were read", 60)
