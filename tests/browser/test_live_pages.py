@@ -12,7 +12,8 @@ from fairway.queue import Place
 from fairway.stream.told import Attempt, Event, PodRef
 from fairway.stream.watching import Gap
 from fairway.testing import pod
-from tests.browser.looking import Look, until, url
+from tests.browser.looking import DESK, TELEPHONE, Look, Scheme, until, url
+from tests.browser.test_every_page import FOUND, measured, unnamed
 from tests.kube.processes import wait_until
 from tests.web.live_streams import StillClock, fed, told_run
 from tests.web.served import Served, serving
@@ -215,3 +216,30 @@ def test_a_cluster_s_token_is_asked_for_and_kept_nowhere(browser: Browser) -> No
         page.reload()
         until(page, form.count, "it is asked for again")
         context.close()
+
+
+@pytest.mark.parametrize("size", [DESK, TELEPHONE], ids=["desk", "telephone"])
+def test_what_is_old_or_missing_is_seen_by_everybody(cluster: Cluster, look_live: Look, size: tuple[int, int]) -> None:
+    page = look_live.at("", size=size, is_watched=True)
+    until(page, lambda: "that failed" in page.locator("main .cards").first.inner_text(), "the stream is read")
+    cluster.tries(9, gap=Gap(7, 2, 8, "slow reader"))
+    cluster.history.trouble = "connection refused"
+    cluster.goes_on(40)
+    notes = page.locator(".notes").last
+    until(page, lambda: "refused" in notes.inner_text() and "missing" in notes.inner_text(), "both are told")
+    schemes: tuple[Scheme, Scheme] = ("light", "dark")
+    for scheme in schemes:
+        seen = measured(page, look_live, scheme)
+        assert {kind: seen[kind] for kind in FOUND} == {kind: [] for kind in FOUND}, scheme
+        assert seen["scroll"] <= size[0]
+    assert unnamed(page) == []
+
+
+def test_the_heat_map_follows_the_present(cluster: Cluster, look_live: Look) -> None:
+    page = look_live.at("nodes")
+    until(page, lambda: state(page).startswith("live"), "it is live")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    cluster.goes_on(60)
+    until(page, lambda: "00:31:00" in words(page), "the present is shown")
+    until(page, lambda: any("/heat/" in url or "/lanes" in url for url in asked), "what is new of it is asked for")

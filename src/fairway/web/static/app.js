@@ -145,7 +145,7 @@ function drawFrame() {
     partial: "This run was not finished: its scheduler is still writing it, or ended without closing it. What is here was kept until then.",
     interrupted: "This run was interrupted: it ends where it was stopped.",
   });
-  fill(notes, ...[words[now.state], ...now.notes].filter((note) => note).map((note) => h("p", {}, note)));
+  fill(notes, ...[words[now.state], ...now.notes].filter((note) => note && !(live && /^nothing was heard/.test(note))).map((note) => h("p", {}, note)));
   bar = timeBar(view, leavingRun.signal);
   fill(foot, bar.element);
 }

@@ -34,6 +34,7 @@ export function liveFrame(view, moved, ousted) {
     const isLate = !document.hidden && (age > LATE || (error instanceof Refused && error.status > 0));
     const { run, to } = view();
     fill(words, `live${age > 1 ? ` · ${age} s ago` : ""}`);
+    words.classList.toggle("bad", isLate);
     words.setAttribute("aria-pressed", `${to >= run.end}`);
     if (error instanceof Refused && error.status === 401) ousted(error);
     const refused = error instanceof Refused && error.status ? error : null;

@@ -45,7 +45,7 @@ export const page = {
     ]).map(([title, what, by]) => curve(view, title, (stop) => askCurve(view, what, { by }, run.id, stop)));
     view.main.append(
       h("h1", {}, run.id),
-      h("p", { class: "soft" }, `${run.name} · ${counted(run.nodes, "node")}, ${counted(run.pods, "pod")}, ${counted(run.decisions, "decision")} · ${run.policies.join(", ")}${run.origin ? ` · ${run.origin}` : ""} · seed ${run.seed}`),
+      h("p", { class: "soft" }, [run.name, `${counted(run.nodes, "node")}, ${counted(run.pods, "pod")}, ${counted(run.decisions, "decision")}`, run.policies.join(", "), run.origin, !view.live && `seed ${run.seed}`].filter((part) => part).join(" · ")),
       ...(view.live ? [now] : []), head.element, h("div", { class: "grid" }, h("div", { class: "whole" }, waiting.element), ...parts.map((made) => made.element)),
     );
     const moved = follow(view, parts, [waiting]);
