@@ -134,6 +134,7 @@ def test_a_run_without_decisions_still_explains(tmp_path: Path, folder: Folder) 
 
 MISTAKES = {
     "unknown pod": (("low-s-99",), 2, "the run has no pod called low-s-99"),
+    "another namespace": (("shop/low-s-0",), 2, "did you mean default/low-s-0?"),
     "unknown node": ((HUGE, "--node", "n-9"), 2, "there is no node n-9"),
     "no such attempt": ((HUGE, "--attempt", "999"), 2, "the run has no attempt 999 for default/never-huge-0"),
     "before it was there": (("low-s-59", "--at", "0"), 2, "there is no default/low-s-59 yet at 00:00:00"),

@@ -160,10 +160,18 @@ def _find(run: Run, name: str, at: float | None) -> dict[str, Any]:
         by_then = [row for row in found if at is None or row["created_seconds"] <= at]
         return (by_then or found)[-1]
     known = [row["pod"] for row in run.sql("SELECT DISTINCT pod FROM pods ORDER BY pod")]
-    words = {word for key in known for word in (key, key.partition("/")[2])} if len(known) < 100_000 else set()
-    close = difflib.get_close_matches(name, sorted(words), n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"there are: {_few(known)}"
+    hint = f"did you mean {' or '.join(close)}?" if (close := _close(run, name, known)) else f"there are: {_few(known)}"
     raise UserError(f"the run has no pod called {name}", hint if known else "it has no pods at all", USAGE)
+
+
+def _close(run: Run, name: str, pods: list[str]) -> list[str]:
+    """Pods and jobs that may be meant: those of that name in another namespace, or else of names that are alike."""
+    jobs = [row["job"] for row in run.sql("SELECT DISTINCT job FROM jobs ORDER BY job")] if run.knows_jobs else []
+    known = sorted({*pods, *jobs})
+    if elsewhere := [key for key in known if key.rpartition("/")[2] == name.rpartition("/")[2]]:
+        return elsewhere[:3]
+    words = {word for key in known for word in (key, key.partition("/")[2])} if len(known) < 100_000 else set()
+    return difflib.get_close_matches(name, sorted(words), n=3)
 
 
 def _moment(run: Run, story: Story, at: float | None, attempt: int | None) -> Moment:

@@ -311,6 +311,11 @@ def test_room_that_comes_and_goes_is_told(folder: Folder) -> None:
     assert "comes and goes" not in early.out  # one node had room, and that is not enough in any case
 
 
+def test_a_job_in_another_namespace_is_named(folder: Folder, run: str) -> None:
+    printed = folder.run("why", "ml/train", "--run", run)
+    assert (printed.code, printed.err.splitlines()[-1]) == (2, "→ did you mean default/train?")
+
+
 def test_a_member_of_a_run_opens_with_its_job(folder: Folder, run: str) -> None:
     printed = folder.run("why", "train-2", "--run", run, "--at", "31s")
     assert printed.out.startswith(
