@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -57,21 +57,32 @@ def picture_of(look: Look, case: EveryPage, state: str) -> Image.Image:
 
 
 def _shots(look: Look, case: EveryPage, state: str) -> Iterator[Image.Image]:
-    page = _opened(look, case, state, DESK)
+    held: list[Route] = []
+    page = _opened(look, case, state, DESK, held)
     yield from _both(look, page, DESK)
     if state == "full":
-        page = _opened(look, case, state, TELEPHONE)
+        page = _opened(look, case, state, TELEPHONE, held)
     else:  # little is drawn: it is enough to make the window small
         page.set_viewport_size({"width": TELEPHONE[0], "height": TELEPHONE[1]})
         if state != "loading":
             look.settle(page)
     yield from _both(look, page, TELEPHONE)
+    for route in held:
+        route.abort()
 
 
-def _opened(look: Look, case: EveryPage, state: str, size: tuple[int, int]) -> Page:
+def _opened(look: Look, case: EveryPage, state: str, size: tuple[int, int], held: list[Route]) -> Page:
+    """A page in that state; the questions that nobody answers go into the list."""
+
+    def answer(route: Route) -> None:
+        if state == "loading":
+            held.append(route)
+        else:
+            route.fulfill(status=503, json={"error": BUSY})
+
     page = look.blank(size, is_still=True)
-    if state in ANSWERS:
-        page.route(lambda url: "/api/v1/" in url and not url.endswith("/runs"), ANSWERS[state])
+    if state in {"loading", "error"}:
+        page.route(lambda url: "/api/v1/" in url and not url.endswith("/runs"), answer)
     look.go(page, case.within(case.empty if state == "empty" else case.run))
     if state == "loading":
         until(page, lambda: page.evaluate(WAITING), "something stands where answers will be")
@@ -88,17 +99,6 @@ def _both(look: Look, page: Page, size: tuple[int, int]) -> Iterator[Image.Image
         look.drawn(page)
         shot = Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
         yield shot.resize((size[0] // SHRUNK, size[1] // SHRUNK), Image.Resampling.BOX)
-
-
-def _hold(_: Route) -> None:
-    """The server takes its time."""
-
-
-def _refuse(route: Route) -> None:
-    route.fulfill(status=503, json={"error": BUSY})
-
-
-ANSWERS: Final[dict[str, Callable[[Route], None]]] = {"loading": _hold, "error": _refuse}
 
 
 def told_apart(one: Image.Image, other: Image.Image) -> float:
