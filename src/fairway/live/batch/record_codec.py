@@ -36,6 +36,7 @@ from fairway.plan import StartEstimate
 __all__ = ["manifests_of", "moment_text", "orders_of", "read_record", "record_status", "terms_of", "uid_of"]
 
 UNITS_PER_CHARGE: Final = 1000
+AS_IT_IS: Final = frozenset((str, int, bool))
 REASONS: Final = (Reason, Refused, JobOutcome)
 NONE: Final[Mapping[str, str]] = {}
 
@@ -138,6 +139,8 @@ def _pod(pod: Pod) -> dict[str, str]:
 
 def _plain(value: Any) -> Any:
     """As JSON has it: infinite times as words, and nothing where there is nothing to say."""
+    if type(value) in AS_IT_IS:  # as most are
+        return value
     if isinstance(value, float):
         return str(value) if math.isinf(value) else value
     if isinstance(value, msgspec.Struct) or dataclasses.is_dataclass(value):
