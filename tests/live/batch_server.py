@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from fairway.live.api.connection import Answer
@@ -87,8 +87,12 @@ class DiedError(BaseException):
     """The process is no more."""
 
 
+async def nothing_happens(method: str, path: str) -> None:
+    """On the way of a request."""
+
+
 class DyingDoor:
-    """The server, until a process dies."""
+    """The server, until a process dies. `meanwhile`: what happens first to each of its requests; it may raise."""
 
     def __init__(self, server: BatchServer, dies_at: int | None = None, *, is_applied: bool = False) -> None:
         """`dies_at`: with that request, which takes effect or not."""
@@ -97,6 +101,7 @@ class DyingDoor:
         self._is_applied = is_applied
         self.num_requests = 0
         self.is_dead = False
+        self.meanwhile: Callable[[str, str], Awaitable[None]] = nothing_happens
 
     async def request(
         self,
@@ -109,6 +114,7 @@ class DyingDoor:
         timeout: float = 30.0,  # noqa: ASYNC109 - it is the request's
     ) -> Answer:
         """One request."""
+        await self.meanwhile(method, path)
         if self.is_dead:
             raise DiedError
         self.num_requests += 1

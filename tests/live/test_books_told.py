@@ -6,7 +6,7 @@ from fairway.live.service import LiveScheduler
 from tests.live.fake_api_server import FakeApiServer, Tree
 from tests.live.live_cluster import bindings, node, play
 from tests.live.test_jobs import events
-from tests.live.test_queue_routes import QUEUES, job, record, with_kinds
+from tests.live.test_queue_routes import QUEUES, job, with_kinds
 from tests.live.test_wall_clock import queue
 
 
