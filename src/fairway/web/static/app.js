@@ -22,6 +22,7 @@ const PAGES = [
   ["queue", "Queue", "q", () => import("./page_queue.js")],
   ["gpus", "GPUs", "g", () => import("./page_gpus.js")],
   ["plugins", "Plugins", "l", () => import("./page_plugins.js")],
+  ["compare", "Compare", "c", () => import("./page_compare.js")],
   ["decisions", "Decisions", "d", () => import("./page_decisions.js")],
 ];
 /** Pages of one thing, by the page of all and how many names they have. @type {Record<string, [number, () => Promise<{page: Page}>]>} */

@@ -23,6 +23,7 @@ import { clock, measured } from "./words.js";
  * @property {boolean} [stacked]
  * @property {number} [height]
  * @property {number} [largest] of the axis
+ * @property {boolean} [isStill] it is about another time than the bar's, and moves nothing
  */
 
 const [LEFT, RIGHT, TOP, BOTTOM] = [56, 12, 10, 24];
@@ -117,7 +118,7 @@ export function lines(view, options) {
         rows: places.map((place) => [clock(time[place] ?? 0), ...series.map((one) => measured(unit, one.values[place]))]) };
     },
     tip: (x) => (x < LEFT || !time.length ? null : told(nearest(x))),
-    gestures: { ...timeGestures(view, box), zoom: undefined },
+    gestures: options.isStill ? {} : { ...timeGestures(view, box), zoom: undefined },
     key: (event) => {
       const step = sideways(event);
       if (!step || !time.length) return false;

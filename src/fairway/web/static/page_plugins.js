@@ -1,6 +1,7 @@
 // Plugins: where the schedulers' processor time went, as an icicle and over time; the slowest attempts; who refuses.
 
 import { ask, Refused } from "./api.js";
+import { choice, same } from "./choices.js";
 import { askCurve, curve, follow } from "./curve.js";
 import { fill, h } from "./dom.js";
 import { sideways } from "./axis.js";
@@ -12,15 +13,13 @@ import { clock, count, counted, length, percent, plugin } from "./words.js";
 /** @typedef {import("./answers.d.ts").PluginTree} Tree */
 const REST = "rest";
 const LEAST = 26;
-const WAYS = [["point", "extension point"], ["plugin", "plugin"], ["both", "both"], ["scheduler", "scheduler"]];
 
 /** @type {Page} */
 export const page = {
   title: "Plugins",
   show(view) {
     const { run, signal } = view;
-    const by = () => view.query.get("by") ?? "point";
-    const choice = h("select", { change: () => change({ by: choice.value === "point" ? null : choice.value }, true) }, ...WAYS.map(([value, name]) => h("option", { value }, name)));
+    const by = choice(view, "by", "over time by", { ...same(["point", "plugin", "both", "scheduler"]), point: "extension point" });
     const zoom = () => view.query.getAll("zoom").join("\n");
     const stage = h("div");
     /** @type {Tree | null} */
@@ -41,7 +40,7 @@ export const page = {
         return stage;
       },
     });
-    const over = isTimed && curve(view, "Processor time of plugins, over time", (stop) => askCurve(view, "plugin-time", { by: by(), points: 120 }, run.id, stop), { stacked: true });
+    const over = isTimed && curve(view, "Processor time of plugins, over time", (stop) => askCurve(view, "plugin-time", { by: by.value(), points: 120 }, run.id, stop), { stacked: true });
     const slowest = longTable(signal, {
       name: "slowest attempts",
       columns: [
@@ -49,32 +48,28 @@ export const page = {
         { head: "took", cell: (row) => length(row.cycle_seconds) },
         { head: "at", cell: (row) => clock(row.time_seconds) },
         { head: "attempt", cell: ({ attempt }) => count(attempt) },
-        { head: "outcome", words: true, cell: ({ outcome }) => outcome },
-        { head: "node", words: true, cell: ({ node }) => node },
+        { head: "outcome", words: true },
+        { head: "node", words: true },
         { head: "nodes that fit", cell: (row) => count(row.num_feasible) },
-        { head: "scheduler", words: true, cell: ({ scheduler }) => scheduler },
+        { head: "scheduler", words: true },
       ],
       ask: (next, _, stop) => ask(["runs", run.id, "decisions"], { from: view.from, to: view.to, sort: "-cycle", next }, stop),
     });
     const refusals = curve(view, "Attempts a second that a plugin refused", (stop) => askCurve(view, "refusals", {}, run.id, stop));
     view.main.append(h("h1", {}, "Plugins"), times.element,
-      over ? h("div", {}, h("p", { class: "controls" }, h("label", {}, "over time by ", choice)), over.element) : "",
+      over ? h("div", {}, h("div", { class: "controls" }, by.element), over.element) : "",
       h("section", { class: "part" }, h("h2", {}, "Slowest attempts", h("small", {}, isTimed ? "" : "by the clock, for no processor time was measured")), slowest.element), refusals.element);
-    let [chosen, closer] = [by(), zoom()];
     const moved = follow(view, [times, slowest, refusals, ...(over ? [over] : [])]);
-    const settle = () => {
-      choice.value = by();
-      [chosen, closer] = [by(), zoom()];
-    };
-    settle();
+    let [chosen, closer] = [by.value(), zoom()];
     return () => {
       moved();
+      by.redraw();
       if (zoom() !== closer) {
         draw();
         /** @type {HTMLElement | null} */ (stage.querySelector(".icicle button"))?.focus();
       }
-      if (over && by() !== chosen) void over.refresh();
-      settle();
+      if (over && by.value() !== chosen) void over.refresh();
+      [chosen, closer] = [by.value(), zoom()];
     };
   },
 };

@@ -2,10 +2,11 @@
 // their positions, when they will start, and who is entitled to how much.
 
 import { ask, Refused } from "./api.js";
+import { choice, typed } from "./choices.js";
 import { askCurve, curve, follow } from "./curve.js";
 import { fill, h } from "./dom.js";
 import { part } from "./part.js";
-import { change, link, podLink } from "./state.js";
+import { link, podLink } from "./state.js";
 import { longTable, table } from "./table.js";
 import { amount, clock, count, counted, length, measured, plugin } from "./words.js";
 
@@ -14,29 +15,26 @@ export const page = {
   title: "Queue",
   show(view) {
     const { run, signal } = view;
-    const by = () => view.query.get("by") ?? "place";
-    const choice = h("select", { change: () => change({ by: choice.value === "place" ? null : choice.value }, true) },
-      h("option", { value: "place" }, "all schedulers together"), h("option", { value: "scheduler" }, "each scheduler"));
-    choice.value = by();
+    const by = choice(view, "by", "of", { place: "all schedulers together", scheduler: "each scheduler" });
     const isKept = run.options.queue !== false;
     const places = curve(view, "Pods in the queue, by place", async (stop) => {
       if (!isKept) throw new Refused(404, "not_recorded", "the run does not say who stood where in the queue", "record or simulate it with record: {queue: true}");
-      return askCurve(view, "queue", { by: by() }, run.id, stop);
+      return askCurve(view, "queue", { by: by.value() }, run.id, stop);
     }, { stacked: true });
     const moves = isKept && curve(view, "Moves a second, by what moved the pods", (stop) => askCurve(view, "moves", { points: 120 }, run.id, stop), { stacked: true });
     const waiting = isKept && waitingPods(view);
     const jobs = run.has_queues ? queueJobs(view) : [];
-    view.main.append(h("h1", {}, "Queue"), isKept ? h("p", { class: "controls" }, h("label", {}, "of ", choice)) : "",
+    view.main.append(h("h1", {}, "Queue"), isKept ? h("div", { class: "controls" }, by.element) : "",
       h("div", { class: "grid below" }, places.element, moves && moves.element),
       ...(waiting ? [waiting.element] : []), ...jobs.map(({ element }) => element));
-    let [shown, told] = [by(), asked(view)];
-    const move = follow(view, moves ? [places, moves] : [places], [...(waiting ? [waiting] : []), ...jobs]);
+    const moved = follow(view, moves ? [places, moves] : [places], [...(waiting ? [waiting] : []), ...jobs]);
+    let [shown, told] = [by.value(), asked(view)];
     return () => {
-      move();
-      if (by() !== shown) void places.refresh();
+      moved();
+      by.redraw();
+      if (by.value() !== shown) void places.refresh();
       if (asked(view) !== told) for (const one of jobs) void one.refresh();
-      choice.value = by();
-      [shown, told] = [by(), asked(view)];
+      [shown, told] = [by.value(), asked(view)];
     };
   },
 };
@@ -62,7 +60,7 @@ function waitingPods(view) {
       { head: "why", words: true, cell: ({ refusal, place }) => titled(refusal ?? (place === "gated" && view.run.has_queues && "its job has to start first")) },
       { head: "what wakes it", words: true, title: "events, as kube-scheduler calls them", cell: ({ wakes }) => titled(wakes) },
       { head: "came by", words: true, title: "the event that moved it there", cell: ({ event }) => event },
-      { head: "scheduler", words: true, cell: ({ scheduler }) => scheduler },
+      { head: "scheduler", words: true },
     ],
     ask: async (next, _, stop) => {
       const answer = await ask(["runs", view.run.id, "queue"], { at: view.at, next }, stop);
@@ -82,18 +80,16 @@ function titled(text) {
 /** Jobs of queues, one of them in detail, and shares. @param {View} view @returns {{element: HTMLElement, refresh: () => Promise<void>}[]} */
 function queueJobs(view) {
   const { run, signal } = view;
-  /** @param {string} name */
-  const filter = (name) => h("label", {}, name, h("input", { value: view.query.get(name) ?? "", spellcheck: "false", change: (/** @type {any} */ event) => change({ [name]: event.target.value.trim() }, true) }));
   const title = h("h2", {}, "Jobs");
   const list = longTable(signal, {
     name: "jobs",
     empty: "no job waits or runs at this moment",
     columns: [
       { head: "job", cell: ({ job }) => h("a", { href: link("queue", [], { job }) }, job) },
-      { head: "queue", words: true, cell: ({ queue }) => queue },
+      { head: "queue", words: true },
       { head: "position", cell: ({ position }) => position && count(position) },
-      { head: "state", words: true, cell: ({ state }) => state },
-      { head: "reason", words: true, cell: ({ reason }) => reason },
+      { head: "state", words: true },
+      { head: "reason", words: true },
       { head: "ahead", words: true, cell: ahead },
       { head: "starts", words: true, title: "likely – safe; by limits: if all run as long as they may", cell: starts },
       { head: "limit", cell: (row) => (row.limit_seconds === null ? "none" : length(row.limit_seconds)) },
@@ -127,7 +123,7 @@ function queueJobs(view) {
         given[row], measured("", used[row]), measured("share", norm[row]), measured("", level[row]), measured("", factor[row])])),
   });
   return [
-    { element: h("section", { class: "part" }, title, h("div", { class: "controls" }, filter("queue"), filter("user")), list.element), refresh: list.refresh },
+    { element: h("section", { class: "part" }, title, h("div", { class: "controls" }, ...["queue", "user"].map((name) => typed(view, name, name, "").element)), list.element), refresh: list.refresh },
     one, shares,
   ];
 }

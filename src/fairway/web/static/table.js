@@ -28,7 +28,7 @@ function tableCell(content, column, isWords) {
 /**
  * @typedef {object} Column
  * @property {string} head
- * @property {(row: Record<string, any>) => Child} cell
+ * @property {(row: Record<string, any>) => Child} [cell] what the row has under the head unless said otherwise
  * @property {string} [sort] the name that the server sorts by
  * @property {boolean} [words] flush left
  * @property {string} [title] what the column says
@@ -123,7 +123,7 @@ export function longTable(leaving, options) {
       const number = first + place;
       return h("tr", { class: number === marked ? "marked" : null, "aria-rowindex": number + 2,
         click: () => mark(number), dblclick: () => options.open?.(row) },
-        ...columns.map((column, at) => tableCell(column.cell(row), at, isWords(column))));
+        ...columns.map((column, at) => tableCell(column.cell ? column.cell(row) : row[column.head], at, isWords(column))));
     });
     /** @param {number} number */
     const gap = (number) => {
