@@ -111,4 +111,4 @@ def test_blanks_stay_where_they_tell_words_apart(line: str, sent: str | None) ->
 
 def test_styles_are_closed_up() -> None:
     style = 'a, b > c { margin: 0 .5rem; }\nb::before { content: "a , b"; }\n'
-    assert sent_style(style) == 'a,b>c{margin:0 .5rem;}b::before{content:"a , b";}'
+    assert sent_style(style) == 'a,b>c{margin:0 .5rem}b::before{content:"a , b"}'

@@ -19,7 +19,7 @@ QUOTED: Final = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
 PATTERN: Final = re.compile(r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\[])+/[a-z]*")
 BEFORE_PATTERN: Final = "(,=:[!&|?{};>"
 """A slash behind one of these begins a pattern; behind anything else it divides."""
-STYLE: Final = re.compile(r' *([{};,>]) *|(?<=:) |\n+|("[^"]*")')
+STYLE: Final = re.compile(r';?\s*(})\s*|\s*([{;,>])\s*|(?<=:) |\n+|("[^"]*")')
 
 
 def sent_script(text: str) -> str:
@@ -30,7 +30,7 @@ def sent_script(text: str) -> str:
 
 def sent_style(text: str) -> str:
     """A style sheet."""
-    return STYLE.sub(lambda found: found[2] or found[1] or "", text)
+    return STYLE.sub(lambda found: found[1] or found[2] or found[3] or "", text)
 
 
 def _closed_up(line: str) -> Iterator[str]:

@@ -6,7 +6,6 @@ import { choice, same } from "./choices.js";
 import { askCurve, curve, follow } from "./curve.js";
 import { h } from "./dom.js";
 import { firstDecision } from "./first_decision.js";
-import { heatPart } from "./heat_map.js";
 import { lines } from "./lines.js";
 import { emptyBox, part } from "./part.js";
 import { change, link, podLink } from "./state.js";
@@ -27,8 +26,8 @@ export const page = {
     if (!ids.length) ids.push(view.run.id);
     const boxes = h("fieldset", { class: "controls" }, h("legend", {}, "Runs, the first of which the others are compared with"), ...runs.map(({ id, name }) => {
       const isThere = ids.includes(id);
-      const set = () => change({ run: isThere ? ids.filter((one) => one !== id) : [...ids, id] }, true);
-      return h("label", { title: name }, h("input", { type: "checkbox", checked: isThere, disabled: isThere ? ids.length === 1 : ids.length === MOST, change: set }), id);
+      return h("label", { title: name }, h("input", { type: "checkbox", checked: isThere, disabled: ids.length === (isThere ? 1 : MOST),
+        change: () => change({ run: isThere ? ids.filter((one) => one !== id) : [...ids, id] }, true) }), id);
     }));
     main.append(h("h1", {}, ids.length > 1 ? ids.join(" · ") : "Compare"), runs.length > 1 ? boxes : "");
     const [first = "", ...others] = ids;
@@ -65,21 +64,23 @@ export const page = {
       return found && firstDecision(view, first, found);
     } });
     const pods = comparedPods(view, first, other.value);
-    /** @param {string[]} whose */
-    const map = (whose) => {
+    /** @param {typeof import("./heat_map.js").heatPart} heatPart @param {string[]} whose */
+    const map = (heatPart, whose) => {
       const made = heatPart(view, () => ({ runs: () => whose.flatMap((id) => runs.filter((one) => one.id === id)), path: ["heat", resource.value()], what: resource.value(), one: "node", height: 300,
         values: { order: "name", stat: "mean", filter: "" }, href: (name) => link("nodes", [name], { run: whose[0] }) }));
       made.element.prepend(h("h3", {}, whose.length > 1 ? `${whose[1]} less ${whose[0]}` : whose[0]));
       return made;
     };
     const maps = h("div", { class: "grid below" });
-    /** @type {ReturnType<typeof heatPart>[]} */
+    /** @type {ReturnType<typeof map>[]} */
     let drawn = [];
-    const drawMaps = () => {
-      drawn = !resource.value() ? [] : shown.value() === "difference" ? [map([first, other.value()])] : ids.map((id) => map([id]));
+    const drawMaps = async () => {
+      const { heatPart } = await import("./heat_map.js");
+      if (signal.aborted) return;
+      drawn = !resource.value() ? [] : (shown.value() === "difference" ? [[first, other.value()]] : ids.map((id) => [id])).map((whose) => map(heatPart, whose));
       maps.replaceChildren(...drawn.map(({ element }) => element));
     };
-    drawMaps();
+    void drawMaps();
     main.append(
       told("", ({ notes }) => notes.length > 0 && h("div", { class: "part warning", role: "alert" }, h("strong", {}, "These runs are not comparable"), ...notes.map((note) => h("p", {}, note)))),
       told("Numbers", ({ metrics }) => numbers(ids, metrics)),
@@ -87,7 +88,7 @@ export const page = {
       parting.element, pods.element, h("h2", {}, "Nodes over time"),
       told("", ({ nodes }) => {
         const unlike = nodes.filter((one) => one.num_only_first + one.num_only_other);
-        return unlike.length ? unlike.map((one) => h("p", {}, `${one.run} has other nodes than ${first}, so their difference is not drawn: ${unlikeNodes(first, one)}`)) : h("div", { class: "controls" }, shown.element);
+        return unlike.length ? unlike.map((one) => h("p", {}, `${one.run} has other nodes than ${first}: ${unlikeNodes(first, one)}`)) : h("div", { class: "controls" }, shown.element);
       }), maps);
     const choices = [resource, other, shown];
     const state = () => choices.map(({ value }) => value());
@@ -99,7 +100,7 @@ export const page = {
       for (const one of choices) one.redraw();
       if (now[0] !== was[0]) void held.refresh();
       if (now[1] !== was[1]) for (const one of [parting, pods]) void one.refresh();
-      if (now[1] !== was[1] || now[2] !== was[2]) drawMaps();
+      if (now[1] !== was[1] || now[2] !== was[2]) void drawMaps();
       for (const one of drawn) one.redraw();
       was = now;
     };

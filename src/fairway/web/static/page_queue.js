@@ -119,7 +119,7 @@ function queueJobs(view) {
     empty: ({ columns }) => (columns.name.length ? null : "its queues know no accounts: spec.batch.accounts names them"),
     draw: ({ columns: { name, is_user: isUser, shares: given, used, norm, level, factor } }) => table(["account, user", "shares", "used (units)", "of all", "level", "factor"],
       name.map((/** @type {string} */ path, /** @type {number} */ row) => [
-        h("span", { title: path }, "\u2003".repeat(path.split("/").length - 1), isUser[row] ? "" : h("b", {}, path.slice(path.lastIndexOf("/") + 1)), isUser[row] && path.slice(path.lastIndexOf("/") + 1)),
+        ["\u2003".repeat(path.split("/").length - 1), h(isUser[row] ? "span" : "b", { title: path }, path.slice(path.lastIndexOf("/") + 1))],
         given[row], measured("", used[row]), measured("share", norm[row]), measured("", level[row]), measured("", factor[row])])),
   });
   return [
