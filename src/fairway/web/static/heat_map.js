@@ -244,7 +244,7 @@ function heatMap(view, look, start, leaving) {
   }
 
   const made = picture(leaving, {
-    height: Math.max(280, innerHeight - (innerWidth < 720 ? 520 : 330)),
+    height: look.height ?? Math.max(280, innerHeight - (innerWidth < 720 ? 520 : 330)),
     draw, key, rows: twin,
     says: () => {
       const { from, to, first, last } = sight();

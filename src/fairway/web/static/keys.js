@@ -38,6 +38,7 @@ export function showHelp() {
   fill(dialog, h("h2", {}, "Keys"), h("div", { class: "columns" }, h("div", {}, list("On every page", everywhere)), h("div", {}, list("On this page", ofPage),
     list("On a picture with the focus", [
       { keys: ["T"], says: "the same as a table" }, { keys: ["←", "→", "↑", "↓"], says: "move the mark" }, { keys: ["enter"], says: "open what is marked" },
+      { keys: ["+", "-"], says: "a heat map closer, farther" }, { keys: ["page up", "page down"], says: "other rows of a heat map" },
     ]))), h("form", { method: "dialog" }, h("button", {}, "Close")));
   dialog.showModal();
 }

@@ -17,6 +17,7 @@ import { colour, onTheme, ramp } from "./theme.js";
  * @property {string} one what a row is: `node`
  * @property {(name: string) => string} href the page of a row
  * @property {boolean} [lanes] few rows are shown as pods
+ * @property {number} [height] in pixels
  */
 
 const [SIZE, KEPT, AT_ONCE, NONE] = [256, 400, 5, new Uint8Array()];
