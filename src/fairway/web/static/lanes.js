@@ -47,10 +47,11 @@ export function paintLanes(context, lanes, { end, across, place, tint }) {
   });
 }
 
-/** As much of a text as there is room for. @param {CanvasRenderingContext2D} context @param {string} text @param {number} room */
+/** A text, its middle left out as far as there is no room for it. @param {CanvasRenderingContext2D} context @param {string} text @param {number} room */
 export function shortened(context, text, room) {
-  let cut = visible(text);
-  while (cut && context.measureText(cut).width > room) cut = `${cut.slice(0, cut.endsWith("…") ? -2 : Math.ceil(room / 4))}…`;
+  const whole = visible(text);
+  let [cut, half] = [whole, Math.min(whole.length, room / 4) / 2];
+  while (half > 1 && context.measureText(cut).width > room) cut = `${whole.slice(0, half)}…${whole.slice(-(half -= 0.5))}`;
   return cut;
 }
 
