@@ -98,6 +98,7 @@ def test_a_page_loads_little(name: str) -> None:
         ("a = b - -c + +d - +e;", "a=b- -c+ +d-+e;"),
         ("async (one) => { for (const x of [1]) await one; }", "async(one)=>{for(const x of[1])await one;}"),
         ("const it = 'it\\'s  \"so\"';", "const it='it\\'s  \"so\"';"),
+        ("f(\n  { a: 1,\n  },\n);\nif (b) {\n  c;\n}\nd;", "f(\n{a:1\n}\n);\nif(b){\nc\n}\nd;"),
         ("`", None),
     ],
 )

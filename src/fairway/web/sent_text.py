@@ -19,13 +19,15 @@ QUOTED: Final = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
 PATTERN: Final = re.compile(r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\[])+/[a-z]*")
 BEFORE_PATTERN: Final = "(,=:[!&|?{};>"
 """A slash behind one of these begins a pattern; behind anything else it divides."""
+LAST: Final = re.compile(r";(?=\n+})|,(?=\n+[}\])])")
+"""The sign behind the last of several, at the end of a line."""
 STYLE: Final = re.compile(r';?\s*(})\s*|\s*([{;,>])\s*|(?<=:) |\n+|("[^"]*")')
 
 
 def sent_script(text: str) -> str:
     """A module of script."""
     bare = COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
-    return "\n".join("".join(_closed_up(line.strip())) for line in bare.split("\n"))
+    return LAST.sub("", "\n".join("".join(_closed_up(line.strip())) for line in bare.split("\n")))
 
 
 def sent_style(text: str) -> str:
