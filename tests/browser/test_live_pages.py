@@ -35,6 +35,8 @@ class Cluster:
         self.clock = StillClock()
         self.sources = fed(events, self.clock)
         self.history = self.sources.history
+        refs = (getattr(event.what, "pod", None) for event in events)
+        self._stubborn = next(ref for ref in refs if isinstance(ref, PodRef) and ref.name == "never-huge-0")
 
     def goes_on(self, seconds: float) -> None:
         """Time passes; nothing happens."""
@@ -42,8 +44,7 @@ class Cluster:
 
     def tries(self, *attempts: int, gap: Gap | None = None) -> None:
         """A pod is tried, and fits nowhere."""
-        ref = PodRef("default", "stubborn", "u-stubborn")
-        what = [Attempt(ref, "s", number, "unschedulable", num_nodes=3) for number in attempts]
+        what = [Attempt(self._stubborn, "s", number, "unschedulable", num_nodes=3) for number in attempts]
         self.history.take("abc", None, gap, [Event(self.history.now, one) for one in what])
 
 
@@ -174,7 +175,7 @@ def test_pods_that_a_page_watches_are_told_of_until_it_is_left(cluster: Cluster,
     page = look_live.at("")
     page.evaluate("""() => import('/fairway/ui/static/live.js').then(({ liveView }) => {
         window.seen = []; window.left = new AbortController();
-        liveView(left.signal).onPod('default/stubborn', (told) => { seen.push(told.what.attempt); });
+        liveView(left.signal).onPod('default/never-huge-0', (told) => { seen.push(told.what.attempt); });
     })""")
     for attempt in range(1, 200):
         cluster.tries(attempt)
@@ -243,3 +244,46 @@ def test_the_heat_map_follows_the_present(cluster: Cluster, look_live: Look) -> 
     cluster.goes_on(60)
     until(page, lambda: "00:31:00" in words(page), "the present is shown")
     until(page, lambda: any("/heat/" in url or "/lanes" in url for url in asked), "what is new of it is asked for")
+
+
+def test_decisions_flow_at_the_top_and_hold_still_below_the_pointer(cluster: Cluster, look_live: Look) -> None:
+    page = look_live.at("decisions")
+    first = page.locator("main tbody tr:not(.gap)").first
+    until(page, lambda: state(page).startswith("live"), "it is live")
+    page.evaluate(DECISIONS)
+    cluster.tries(71)
+    until(page, lambda: "never-huge-0" in first.inner_text() and "71" in first.inner_text(), "it is the first row")
+    page.locator("main tbody").hover()
+    cluster.tries(72, 73)
+    button = page.get_by_role("button", name="2 new")
+    until(page, button.count, "how many are new")
+    assert "71" in first.inner_text()
+    button.click()
+    until(page, lambda: "73" in first.inner_text(), "they are shown when somebody wants them")
+
+
+def test_rows_of_pods_are_what_happened_last(cluster: Cluster, look_live: Look) -> None:
+    page = look_live.at("pods?text=never-huge-0")
+    row = page.locator("main tbody tr:not(.gap)").first
+    assert "never-huge-0" in row.inner_text()
+    until(page, lambda: "that" not in state(page) and state(page).startswith("live"), "it is live")
+    for attempt in range(82, 200):
+        cluster.tries(attempt)
+        page.wait_for_timeout(100)
+        if f"{attempt}" in row.inner_text():
+            break
+    until(page, lambda: f"{attempt}" in row.inner_text(), "the row has changed in its place")
+
+
+def test_a_pod_is_asked_about_again_when_something_is_told_of_it(cluster: Cluster, look_live: Look) -> None:
+    look_live.expected.add("Failed to load resource")  # why it waits nobody knows here
+    cluster.tries(91)
+    page = look_live.at("pods/default/never-huge-0")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for attempt in range(92, 200):
+        cluster.tries(attempt)
+        page.wait_for_timeout(100)
+        if any(url.endswith("/pods/default/never-huge-0") for url in asked):
+            break
+    until(page, lambda: any("/why/default/never-huge-0" in url for url in asked), "why it waits is asked again, too")
