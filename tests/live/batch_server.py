@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from fairway.live.api.connection import Answer
+from tests.live.api_door import ApiDoor
 
 Json = dict[str, Any]
 ROOT = "/apis/fairway.dev/v1alpha1"
@@ -91,7 +92,7 @@ async def nothing_happens(method: str, path: str) -> None:
     """On the way of a request."""
 
 
-class DyingDoor:
+class DyingDoor(ApiDoor):
     """The server, until a process dies. `meanwhile`: what happens first to each of its requests; it may raise."""
 
     def __init__(self, server: BatchServer, dies_at: int | None = None, *, is_applied: bool = False) -> None:
@@ -103,16 +104,7 @@ class DyingDoor:
         self.is_dead = False
         self.meanwhile: Callable[[str, str], Awaitable[None]] = nothing_happens
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, Any] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float = 30.0,  # noqa: ASYNC109 - it is the request's
-    ) -> Answer:
+    async def answered(self, method: str, path: str, query: Mapping[str, Any], body: bytes | None) -> Answer:
         """One request."""
         await self.meanwhile(method, path)
         if self.is_dead:

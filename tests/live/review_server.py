@@ -9,6 +9,7 @@ import msgspec
 
 from fairway.live.api.connection import Answer
 from fairway.live.api.problems import Unreachable
+from tests.live.api_door import ApiDoor
 
 TOKENS: dict[str, dict[str, Any]] = {
     "viewer-token": {"username": "viewer", "groups": ["system:authenticated"], "uid": "u1"},
@@ -17,23 +18,14 @@ TOKENS: dict[str, dict[str, Any]] = {
 }
 
 
-class ReviewServer:
+class ReviewServer(ApiDoor):
     def __init__(self, allowed: Mapping[str, set[str]] | None = None) -> None:
         self.allowed = allowed or {}  # by user: paths
         self.reviews: list[dict[str, Any]] = []
         self.status = 201
         self.silent = False
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, Any] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float = 30.0,  # noqa: ASYNC109
-    ) -> Answer:
+    async def answered(self, method: str, path: str, query: Mapping[str, Any], body: bytes | None) -> Answer:
         if self.silent:
             raise Unreachable("https://api", "connection refused")
         assert method == "POST"

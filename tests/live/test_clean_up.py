@@ -12,6 +12,7 @@ import pytest
 from fairway.config.config_file import LeaderElection
 from fairway.live.api.connection import Answer
 from fairway.live.clean_up import CleanUp, NotClean, StillAtWork, clean_up
+from tests.live.api_door import ApiDoor
 from tests.live.virtual_loop import LoopClock, run_virtually
 
 RECORDS = "/apis/fairway.dev/v1alpha1/jobrecords"
@@ -20,7 +21,7 @@ NEW_YEAR = 1_767_225_600.0
 Json = dict[str, Any]
 
 
-class Server:
+class Server(ApiDoor):
     """Objects by path; a page has two of them."""
 
     def __init__(self, *nodes: Json, records: Mapping[str, list[str]] | None = None, lease: Json | None = None) -> None:
@@ -35,18 +36,9 @@ class Server:
         self.disturbed: set[str] = set()  # paths that somebody else writes to before we do, once
         self.num_patches = 0
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, Any] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float = 30.0,  # noqa: ASYNC109 - it is the request's
-    ) -> Answer:
+    async def answered(self, method: str, path: str, query: Mapping[str, Any], body: bytes | None) -> Answer:
         if method == "GET":
-            return self._read(path, query or {})
+            return self._read(path, query)
         there, change = self.objects[path], json.loads(body or b"")
         if path in self.disturbed:
             self.disturbed.discard(path)

@@ -13,28 +13,20 @@ from fairway.explain.queues.cluster_moment import ClusterQueues, KindsWanted, No
 from fairway.explain.queues.job_list import JobChoice, job_list
 from fairway.live.api.connection import Answer
 from fairway.live.api.problems import Forbidden, LiveProblem, Unreachable
+from tests.live.api_door import ApiDoor
 
 ALL = KindsWanted(("jobrecords",), ("queues", "accounts", "maintenancewindows", "reservations"))
 META = {"name": "a", "namespace": "ns", "uid": "u"}
 
 
-class Door:
+class Door(ApiDoor):
     """Answers by plural and namespace; whatever is not said is an empty list."""
 
     def __init__(self, answers: Mapping[str, tuple[int, bytes]]) -> None:
         self._answers = answers
         self.asked: list[str] = []
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, Any] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float = 30.0,  # noqa: ASYNC109 - it is the request's
-    ) -> Answer:
+    async def answered(self, method: str, path: str, query: Mapping[str, Any], body: bytes | None) -> Answer:
         parts = path.split("/")
         key = f"{parts[-2]}/{parts[-1]}" if "namespaces" in parts else parts[-1]
         self.asked.append(key)
