@@ -163,6 +163,13 @@ def test_the_parts_of_a_time_add_up(capsys: pytest.CaptureFixture[str], queues: 
     assert min(totals) > 0
 
 
+def test_how_dates_held_is_told_in_keys_like_all_others(capsys: pytest.CaptureFixture[str], queues: str) -> None:
+    _, out, _ = run(capsys, "jobs", "--run", queues, "--at", "6h", "-o", "json")
+    held = json.loads(out)["dates"]
+    assert {"jobs", "medianAbsoluteErrorSeconds", "safeHeld"} <= set(held)
+    assert "_" not in "".join(held)
+
+
 def test_the_first_of_a_queue_starts_when_its_jobs_say(capsys: pytest.CaptureFixture[str], queues: str) -> None:
     """What `queue` tells of its head is the first date that `jobs` tells."""
     _, listed, _ = run(

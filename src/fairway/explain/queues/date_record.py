@@ -17,7 +17,7 @@ from fairway.plan.start_estimate import Basis, StartEstimate, Way
 from fairway.record import Run
 from fairway.words import count_text, length_text
 
-__all__ = ["date_record", "held_words", "jobs_line", "run_history"]
+__all__ = ["date_record", "held_document", "held_words", "jobs_line", "run_history"]
 
 
 def date_record(run: Run, at: float, jobs: Sequence[QueueJob]) -> EstimateBook:
@@ -55,6 +55,22 @@ def held_words(summary: EstimateSummary) -> str:
         return ""
     likely = f"likely ±{length_text(round(summary.median_absolute_error / 60) * 60 or 60)} (median)"
     return f"dates: {likely}, safe held {summary.safe_held:.0%} of the last {summary.num_jobs}"
+
+
+def held_document(summary: EstimateSummary) -> dict[str, Any]:
+    """The same, and all of it, in plain values; what can not be said of any job is left out."""
+    said = {
+        "jobs": summary.num_jobs,
+        "medianErrorSeconds": summary.median_error,
+        "medianAbsoluteErrorSeconds": summary.median_absolute_error,
+        "safeHeld": summary.safe_held,
+        "safeSlackSeconds": summary.safe_slack,
+        "byLimitsHeld": summary.by_limits_held,
+        "byLimitsSlackSeconds": summary.by_limits_slack,
+        "jobsPromised": summary.num_promised,
+        "promisesKept": summary.promises_kept,
+    }
+    return {key: value for key, value in said.items() if value is not None}
 
 
 def jobs_line(jobs: Sequence[QueueJob], summary: EstimateSummary) -> str:

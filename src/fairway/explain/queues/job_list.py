@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from fairway.batch.reasons import JobState
 from fairway.batch.settings import BatchSettings
-from fairway.explain.queues.date_record import jobs_line
+from fairway.explain.queues.date_record import held_document, jobs_line
 from fairway.explain.queues.queue_jobs import QueueJob, ToldDates
 from fairway.explain.queues.queue_moment import QueueMoment, TimeWords
 from fairway.explain.queues.run_queues import check_name
@@ -97,8 +97,8 @@ class JobList:
 
     def document(self) -> dict[str, Any]:
         """All of it, in plain values."""
-        summary = {key: value for key, value in self.summary._asdict().items() if value is not None}
-        return {"atSeconds": self.moment.at, "jobs": [job_document(job) for job in self.jobs], "dates": summary}
+        jobs = [job_document(job) for job in self.jobs]
+        return {"atSeconds": self.moment.at, "jobs": jobs, "dates": held_document(self.summary)}
 
     @property
     def line(self) -> str:
