@@ -13,6 +13,24 @@ from tests.browser.crowds import NUM_NODES, bare_run, crowd_run, plot_of, ramp
 from tests.browser.looking import TELEPHONE, Look, until, url
 from tests.web.served import Served, served
 
+TILES = """async (number) => {
+    const modules = ["tiles", "api"].map((name) => import(`/fairway/ui/static/${name}.js`));
+    const [{ tileLayer }, { ask }] = await Promise.all(modules);
+    const [run] = (await ask(["runs"])).runs;
+    const leaving = new AbortController();
+    let come = () => {};
+    const values = { order: "came", filter: "", stat: "mean" };
+    const layer = tileLayer({ runs: () => [run], path: ["heat", "cpu"], values }, leaving.signal, () => come());
+    const asked = [];
+    const tile = (x) => new Promise((resolve) => {
+        come = () => { asked.push(x); resolve(); };
+        if (layer.share(-4, 0, x * 256, 3) !== null) resolve();
+    });
+    for (let x = 0; x < number; x += 1) await tile(x);
+    asked.length = 0;
+    for (const x of [number - 1, 0]) await tile(x);
+    return asked;
+}"""
 CLOSE = "nodes?run=crowd&nodes=100-200&from=600&to=900"
 
 
@@ -257,3 +275,26 @@ def test_tiles_that_do_not_come_are_asked_for_again_by_a_button(look: Look) -> N
     page.locator("main .error button").click()
     until(page, lambda: not page.locator("main .error").count(), "it is gone")
     look.settle(page)
+
+
+def test_at_most_400_tiles_are_kept_the_oldest_goes_first(look: Look) -> None:
+    page = look.at("?run=crowd")
+    # An hour in columns of a sixteenth of a second: 225 tiles, of which the page asks one after the other, twice over.
+    assert page.evaluate(TILES, 220) == []
+    assert page.evaluate(TILES.replace("x * 256, 3", "x % 220 * 256, x < 220 ? 3 : 259"), 401) == [0]
+
+
+def test_few_tiles_are_asked_for_at_once(look: Look) -> None:
+    page = look.at("nodes?run=crowd")
+    page.evaluate("() => performance.setResourceTimingBufferSize(5000)")
+    page.mouse.move(*plot_of(page).at(0.4, 0.4))
+    for step in range(40):
+        page.mouse.wheel(0, -120 if step < 20 else 120)
+        page.wait_for_timeout(15)
+    look.settle(page)
+    spans = page.evaluate(
+        """() => performance.getEntriesByType("resource").filter(({ name }) => /heat\\/cpu\\/-?\\d/.test(name))
+            .map(({ startTime, responseEnd }) => [startTime, responseEnd])"""
+    )
+    assert len(spans) > 5
+    assert max(sum(begin <= at < end for begin, end in spans) for at, _ in spans) <= 8

@@ -139,7 +139,7 @@ function heatMap(view, look, start, leaving) {
     context.strokeStyle = colour("ink");
     for (const row of rows.group_rows) if (row && rows.groups.length < box.height / 4) context.strokeRect(left - 2, Math.round(down(row)) + 0.5, box.width + 4, 0);
     context.strokeStyle = colour("bad");
-    context.strokeRect(across(view.at), 0, 0, height);
+    if (view.at >= seen.from && view.at <= seen.to) context.strokeRect(across(view.at), 0, 0, height);
     if (mark) drawMark(context, mark, seen, box);
     context.restore();
     drawNames(context, rows, seen, box);

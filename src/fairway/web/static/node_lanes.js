@@ -72,7 +72,7 @@ export function nodeLanes(view, answer, by) {
     const { of } = groups(told.lanes, by());
     paintLanes(context, bars, { end: view.run.end, across, place, tint: (bar) => of(made?.bars[bar]?.number ?? 0) });
     context.strokeStyle = colour("bad");
-    context.strokeRect(across(view.at), 0, 0, height);
+    if (view.at >= view.from && view.at <= view.to) context.strokeRect(across(view.at), 0, 0, height);
     const [top, high] = place(marked) ?? [0, 0];
     context.strokeStyle = colour("ink");
     const [from, to] = [across(bars.from_seconds[marked] ?? 0), across(bars.to_seconds[marked] ?? view.run.end)];
