@@ -20,6 +20,7 @@ help: ## list the targets
 
 demo: $(STAMP) ## a day of a thousand nodes under two policies: which is better?
 	$(BIN)/fairway sim examples/scenarios/day.yaml --policy default --policy packed
+	@echo "→ $(BIN)/fairway demo --ui   # both beside each other, in a browser"
 
 test: check ## everything CI checks: make check, then the tests; some also on the oldest and newest Python
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --durations 20 --durations-min 5

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
 from fairway.cli.examples.example_files import list_examples
 from tests.cli.trial_files import Folder
 
@@ -39,5 +47,36 @@ def test_demo_is_sim_on_the_day(folder: Folder) -> None:
     assert printed.code == 0
     assert printed.err.startswith("$ fairway sim ")
     assert "--policy default --policy packed --until 5m --nodes 30\n" in printed.err
+    assert printed.err.endswith("→ fairway demo --ui   # both beside each other, in a browser\n")
     assert "default" in printed.out
     assert folder.run("demo", "--nonsense").code == 2
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_both_runs_of_the_demo_are_shown_side_by_side_until_a_signal(tmp_path: Path, is_kept: bool) -> None:
+    kept = ["--save", str(tmp_path / "mine.duckdb")] if is_kept else []
+    command = [sys.executable, "-m", "fairway", "demo", "--ui", "--until", "2m", "--nodes", "20", *kept]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "BROWSER": "true", "TMPDIR": str(tmp_path)},
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        url = next((line.strip() for line in process.stdout if line.startswith("http")), "")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    stem = "mine" if is_kept else "demo"
+    assert f"/fairway/ui/compare?run={stem}-default&run={stem}-packed#token=" in url
+    assert process.returncode == 0
+    assert f"showing {stem}-default, {stem}-packed; Ctrl-C ends it" in err
+    assert ("--save demo.duckdb keeps them" in err) != is_kept
+    assert sorted(file.name for file in tmp_path.glob("*.duckdb")) == (
+        ["mine-default.duckdb", "mine-packed.duckdb"] if is_kept else []
+    )
+    assert list(tmp_path.glob("fairway-demo-*")) == []
+
+
+def test_of_what_leaves_no_runs_nothing_is_shown(folder: Folder) -> None:
+    printed = folder.run("demo", "--ui", "--print-scenario")
+    assert printed.code == 0
+    assert "kind: Scenario" in printed.out
+    assert "http" not in printed.out

@@ -18,6 +18,7 @@ import webbrowser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import click
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from fairway.live.scheduler_client import SchedulerAddress
     from fairway.web.sources import RunSources
 
-__all__ = ["ui"]
+__all__ = ["show_runs", "ui"]
 
 HELP = """\b
 Examples:
@@ -81,11 +82,7 @@ def ui(
                 raise click.UsageError(f"--{name.replace('_', '-')} is about --scheduler, which is not given", context)
         if not runs:
             raise click.UsageError("name a run, or a scheduler with --scheduler URL", context)
-        from fairway.web.sources import open_sources
-
-        sources = open_sources(runs)
-        with contextlib.closing(sources):
-            asyncio.run(_serve(sources, port, is_opened=is_opened))
+        show_runs(runs, port, is_opened=is_opened)
         return 0
     if runs:
         raise click.UsageError("runs and --scheduler exclude each other", context)
@@ -96,6 +93,16 @@ def ui(
     followed = FollowedScheduler(scheduler, **live)
     live_errors(_serve_live(followed, SIX_HOURS if history is None else history, port, is_opened=is_opened))
     return 0
+
+
+def show_runs(runs: Sequence[str], port: int = 0, *, is_opened: bool, is_compared: bool = False) -> None:
+    """Serve them until somebody asks it to end, beginning with the page that compares them, or with the overview."""
+    from fairway.web.sources import open_sources
+
+    sources = open_sources(runs)
+    page = "compare?" + urlencode([("run", source.id) for source in sources.all]) if is_compared else ""
+    with contextlib.closing(sources):
+        asyncio.run(_serve(sources, port, is_opened=is_opened, page=page))
 
 
 async def _serve_live(followed: FollowedScheduler, history: float, port: int, *, is_opened: bool) -> None:
@@ -109,7 +116,7 @@ async def _serve_live(followed: FollowedScheduler, history: float, port: int, *,
             followed.stop()
 
 
-async def _serve(sources: RunSources, port: int, *, is_opened: bool) -> None:
+async def _serve(sources: RunSources, port: int, *, is_opened: bool, page: str = "") -> None:
     """Until somebody asks it to end."""
     from fairway.cli.main import CommandError
     from fairway.live.process import stop_upon_signals
@@ -121,7 +128,7 @@ async def _serve(sources: RunSources, port: int, *, is_opened: bool) -> None:
     token = new_token()
     server = PageServer(sources, token)
     try:
-        url = f"http://127.0.0.1:{await server.start(port)}/fairway/ui/#token={token}"
+        url = f"http://127.0.0.1:{await server.start(port)}/fairway/ui/{page}#token={token}"
     except OSError as error:
         why = "it is taken" if error.errno == errno.EADDRINUSE else os.strerror(error.errno or 0)
         what = f"cannot listen on port {port} of this machine: {why}"
