@@ -27,8 +27,11 @@ class Server:
         self.faults = list(faults)
         self.made: dict[str, Any] | None = None
         self.job = "default/it"
+        self.is_hidden = False
 
     async def request(self, method: str, path: str, *, body: bytes = b"", content_type: str = "") -> Answer:
+        if method == "GET" and self.is_hidden:
+            return Answer(403, {}, b'{"kind": "Status", "message": "not allowed"}')
         if method == "GET":
             return Answer(200, {}, json.dumps(self.made).encode())
         if self.made is not None:
@@ -74,4 +77,14 @@ def wanted() -> Pod:
 def test_it_is_told_once_about_the_job(faults: tuple[int | None, ...]) -> None:
     assert told_of(Server(*faults)) == [
         Tell("default/it", "PodMadeAnew", "pod it is made anew, in the place of that of uid former")
+    ]
+
+
+def test_what_may_not_be_looked_at_holds_up_nobody() -> None:
+    server = Server()
+    server.made, server.is_hidden = {}, True
+    assert told_of(server) == [
+        Tell(
+            "default/it", "PodNotMade", "pod it is not made anew, and will be tried again: not allowed", is_warning=True
+        )
     ]

@@ -55,12 +55,16 @@ class PodMaker:
         job = self._unanswered.get(former) or self._job_of(pod)  # it forgets who was there before, once the pod is seen
         try:
             answer = await self._api.request("POST", path, body=text.encode())
-            if answer.status == CONFLICT:
-                return await self._look(pod, former)
         except LiveProblem as problem:
             logger.info("pod %s was not made: %s; trying again", pod.key, problem.why)
             self._unanswered[former] = job
             return False
+        if answer.status == CONFLICT:
+            try:
+                return await self._look(pod, former)
+            except LiveProblem as problem:
+                logger.info("pod %s was not looked at: %s; trying again", pod.key, problem.why)
+                return False
         if answer.status == CREATED:
             self._made(pod, former, job)
             return True
@@ -80,7 +84,10 @@ class PodMaker:
         """Somebody has its name."""
         answer = await self._api.request("GET", pod_path(pod))
         if answer.status != 200:
-            return False
+            if answer.status in (NOT_FOUND, BUSY) or answer.status >= SERVER_ERRORS:
+                return False
+            self._refuse(pod, former, status_message(answer.body))
+            return True
         there: dict[str, Any] = msgspec.json.decode(answer.body)
         meta = there["metadata"]
         if (meta.get("annotations") or {}).get(MADE_FROM) == former:
