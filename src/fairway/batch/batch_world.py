@@ -48,6 +48,10 @@ class BatchWorld(Protocol):
     def awaits_settling(self) -> bool:
         """Is anything kept until jobs that are over are settled, where they have no accounts?"""
 
+    @property
+    def tells_turns(self) -> bool:
+        """Does anybody want to know how many come before a job that waits? If not, it is told that somebody does."""
+
     def now(self) -> float:
         """The time in seconds; never less than before."""
 

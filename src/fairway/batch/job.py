@@ -257,7 +257,7 @@ class BatchJob:
     @property
     def is_waiting(self) -> bool:
         """Was it not let go yet?"""
-        return self.started is None and not self.is_released and not self.has_ended
+        return self.started is None and not self.is_released and self.standing.state is not JobState.FINISHED
 
     @property
     def is_counting(self) -> bool:

@@ -40,13 +40,17 @@ class Standings:
         accounting: Accounting,
         quotas: Quotas,
         feasibility: Feasibility,
+        *,
+        tells_turns: bool,
     ) -> None:
+        """`tells_turns`: is it told how many come before a job, or just that somebody does?"""
         self._settings = settings
         self._admission = Admission(settings, book.cluster)
         self._book = book
         self._accounting = accounting
         self._quotas = quotas
         self._feasibility = feasibility
+        self._tells_turns = tells_turns
         self._dependencies = Dependencies(book)
         self._hindered: dict[str, JobStanding] = {}
         self.preempting: Mapping[str, JobStanding] = {}  # by key: those for whom others leave
@@ -90,11 +94,12 @@ class Standings:
         self._hindered[job.key] = standing
         job.eligible_since = None
 
-    def unhindered(self, jobs: Sequence[BatchJob]) -> list[BatchJob]:
-        """Those of them that were not released and wait for nothing but room and their turn."""
-        if not self._hindered:
-            return [job for job in jobs if not job.is_released]
-        return [job for job in jobs if not job.is_released and job.key not in self._hindered]
+    def still_waiting(self, jobs: Sequence[BatchJob]) -> list[BatchJob]:
+        """Those of them that wait, and for nothing but room and their turn."""
+        # As `is_waiting`, which is asked of everybody several times in each pass.
+        over, hindered = JobState.FINISHED, self._hindered
+        found = [job for job in jobs if job.started is None and not job.is_released and job.standing.state is not over]
+        return [job for job in found if job.key not in hindered] if hindered else found
 
     def possible(self, able: Sequence[BatchJob], now: float) -> Steps[list[BatchJob]]:
         """Those of them, planned by now, that could run here if they were alone, are not too late and not too many."""
@@ -114,7 +119,7 @@ class Standings:
                 found.append(job)
             if is_new:
                 yield
-        found = [job for job in found if job.is_waiting]
+        found = self.still_waiting(found)
         for job in found:
             if job.ledger.eligible_since is None:
                 job.eligible_since = now
@@ -145,13 +150,14 @@ class Standings:
         ahead: dict[str, int] = {}
         self._quotas.count()
         limits_anybody, preempting = self._quotas.limits_anybody, self.preempting
+        tells_turns = self._tells_turns
         for job in left:
             if limits_anybody and (exceeded := self._quotas.exceeded(job)) is not None:
                 yield job, exceeded
                 continue
             queue = job.ledger.queue or job.wishes.queue
             position = ahead.get(queue, 0)
-            ahead[queue] = position + 1
+            ahead[queue] = position + 1 if tells_turns else 1
             if obstructed and job.key in obstructed and job.key not in preempting:
                 yield job, obstructed[job.key]
                 continue
@@ -163,9 +169,11 @@ class Standings:
                 yield job, preempting[job.key]
             elif not position:
                 yield job, JobStanding(JobState.QUEUED, Reason.RESOURCES, {}, "first of its queue; not enough is free")
-            else:
+            elif tells_turns:
                 words = f"{position} before it"
                 yield job, JobStanding(JobState.QUEUED, Reason.PRIORITY, {"jobs": position}, words)
+            else:
+                yield job, JobStanding(JobState.QUEUED, Reason.PRIORITY, {}, "others are before it")
 
     # -- before it is planned ----------------------------------------------------------------------------------------
 

@@ -81,6 +81,7 @@ class Answers:
         self._static_base = self.base
         self._has_static_base = False  # is any of it other than 0?
         self._is_lazy = profile.sampler.strategy == "kube"  # is it only asked about some rows at times?
+        self._is_alone = False  # is there one row, so that nothing is to be compared?
         self._asked = self.base  # (capacity,) where the journal of pods stood when a row was last asked about
         self._versions: tuple[int, ...] | None = None
         self._node_position = self._pod_position = -1
@@ -129,7 +130,8 @@ class Answers:
             return
         if node_end != self._node_position:
             rows = cluster.node_journal.since(self._node_position)
-            if rows is None or len(self.mask) != cluster.nodes.capacity or self._has_wide_static_scores:
+            is_other = len(self.mask) != cluster.nodes.capacity or self._is_alone
+            if rows is None or is_other or self._has_wide_static_scores:
                 self._rebuild(now)
                 return
             self._update_static(rows)
@@ -166,6 +168,7 @@ class Answers:
         cluster = self.cluster
         capacity = cluster.nodes.capacity
         self._versions = versions
+        self._is_alone = cluster.nodes.num_rows == 1
         self._node_position, self._pod_position = cluster.node_journal.end, cluster.pod_journal.end
         view = Nodes(cluster)
         for part in self.pre_filters:
@@ -261,9 +264,14 @@ class Answers:
             self.ranked[rows] = np.where(mask, base, UNFIT_ARRAY)
 
     def _sum_scores(self, parts: list[Part], nodes: Nodes, rows: NDArray[np.intp] | slice) -> NDArray[np.int64] | None:
-        """The weighted sum of the scores that need no normalising, None if there are none; the others are kept."""
+        """The weighted sum of the scores that need no normalising, None if there are none; the others are kept.
+
+        Nobody asks for that sum where there is one row; as in kube-scheduler, which does not score a node alone.
+        """
         total: NDArray[np.int64] | None = None
         for part in parts:
+            if self._is_alone and part.plugin.normalize == "none":
+                continue
             scores = part.plugin.score(self.pod_class, nodes, part.pre_scored)
             if part.plugin.normalize == "none":
                 weighted = scores if part.weight == 1 else scores * part.weight_array

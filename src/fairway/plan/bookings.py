@@ -259,9 +259,8 @@ class Calendar:
         """By rows alone, of a job of one class."""
         timeline, (members,) = self.timeline, job.classes
         if timeline.num_rows == 1 and members.eligible is None and members.count == 1:
-            self._alone_now = self._alone_now or AloneNow(timeline)
             end = timeline.origin + job.duration
-            return Slot(timeline.origin, end, (ALONE,)) if self._alone_now.fits(members, end) else None
+            return Slot(timeline.origin, end, (ALONE,)) if self._room_alone().fits(members, end) else None
         if self._is_too_much(members) or (self._is_most_old and self._is_too_much(members, anew=True)):
             return None
         # Who wants what others wanted in vain is not looked at.
@@ -272,6 +271,18 @@ class Calendar:
         slot, room = slot_now(timeline, members, job.duration, self._choice)
         self._room_now[key] = (room, members.eligible)
         return slot
+
+    def _room_alone(self) -> AloneNow:
+        if self._alone_now is None:
+            self._alone_now = AloneNow(self.timeline)
+        return self._alone_now
+
+    def sift(self, jobs: Iterable[WaitingJob]) -> None:
+        """Note of all at once who can not start now, where that is quickly seen: on a machine that is one pool."""
+        if self.timeline.num_rows == 1:
+            now, fits, refused = self.now, self._room_alone().fits, self.refused
+            unknown = [job for job in jobs if job.is_one and job not in refused]
+            refused.update([job for job in unknown if not fits(job.classes[0], now + job.duration)])
 
     def _is_too_much(self, members: MemberClass, *, anew: bool = False) -> bool:
         """Is it easily seen that no row has room for a member now?"""

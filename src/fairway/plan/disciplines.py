@@ -136,6 +136,8 @@ class _Pass:
             promised[kept.job.queue] += 1
         most = {name: rule.most_promises for name, rule in self.rules.items()}
         refused, stopped = self.calendar.refused, self.stopped
+        if min(most.values(), default=0) < math.inf:
+            self.calendar.sift(self.jobs)
         for job in self.jobs:
             queue = job.queue
             if promises and (promise := promises.get(job.key)) is not None:
@@ -261,7 +263,8 @@ class _Pass:
 
         Whether it may start now is found out sooner than when it may: `looks_now` where few are promised anything.
         """
-        slot = self.calendar.search_now(job) if looks_now and job.is_simple else None
+        looks_now = looks_now and job.is_simple and job not in self.calendar.refused
+        slot = self.calendar.search_now(job) if looks_now else None
         if slot is None:
             slot = self._search(job)
         if slot is None:

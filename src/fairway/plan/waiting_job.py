@@ -45,11 +45,14 @@ class WaitingJob(msgspec.Struct, frozen=True, eq=False):
     shares: tuple[Share, ...] = ()  # of allowances, beside its rows
     entrances: tuple[Entrance, ...] = ()  # closings that are none for it
     is_simple: bool = False  # one class, and nothing but rows; found out by itself
+    is_one: bool = False  # simple, and one member, on whatever row
 
     def __post_init__(self) -> None:
         """Asked of every job in every pass."""
         is_simple = len(self.classes) == 1 and not (self.domains or self.shares or self.entrances)
+        is_one = is_simple and self.classes[0].count == 1 and self.classes[0].eligible is None
         msgspec.structs.force_setattr(self, "is_simple", is_simple)
+        msgspec.structs.force_setattr(self, "is_one", is_one)
 
 
 def member_need(amounts: Sequence[int] | NDArray[np.int64], *, exclusive: bool = False) -> NDArray[np.int64]:

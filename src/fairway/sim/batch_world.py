@@ -60,6 +60,7 @@ class SimDesk:
         self._is_recording = recorder.is_recording
         self.keeps_dates = recorder.keeps_estimates
         self.awaits_settling = False
+        self.tells_turns = recorder.is_recording
         self._accounts = AccountTree(settings.accounts)
         self._wake = wake
         if scheduler not in api.job_stores:

@@ -28,7 +28,7 @@ def _nobody(line: ChargeLine) -> None:
 class Versioned:
     """Something that was written so many times."""
 
-    value: Any
+    value: Any  # of a record that nobody has read yet: the job itself
     version: int = 1
 
 
@@ -39,7 +39,7 @@ class JobStore:
     account_names: Iterable[str] = ()
     tell: Callable[[ChargeLine], None] = _nobody  # of each line, once
     is_inherited: bool = False  # will other desks come after the first one?
-    _records: dict[str, Versioned] = field(default_factory=dict)  # JobRecord
+    _records: dict[str, Versioned] = field(default_factory=dict)  # JobRecord, or BatchJob
     _accounts: dict[str, Versioned] = field(default_factory=dict)  # AccountBook
     _lines: dict[tuple[str, int], ChargeLine] = field(default_factory=dict)
     statuses: dict[tuple[str, str], ClosingStatus] = field(default_factory=dict)  # by kind and name
@@ -51,10 +51,10 @@ class JobStore:
     # -- records -----------------------------------------------------------------------------------------------------
 
     def put(self, job: BatchJob) -> None:
-        """Write a job down as it is now."""
-        self._put(job.record())
+        """Write a job down as it is now; for nobody but the desk itself, which knows the job, when it is read."""
+        self._put(job.record() if self.is_inherited else job)
 
-    def _put(self, record: JobRecord) -> None:
+    def _put(self, record: JobRecord | BatchJob) -> None:
         known = self._records.get(record.uid)
         if known is None:
             self._records[record.uid] = Versioned(record)
@@ -72,17 +72,17 @@ class JobStore:
     def order(self, uid: str, orders: JobOrders) -> None:
         """Operators want something else of a job: what that is does not hang on who hears of it."""
         if (known := self._records.get(uid)) is not None:
-            known.value = replace(known.value, orders=orders)
+            known.value = replace(_read(known), orders=orders)
             known.version += 1
 
     def records(self) -> Iterator[JobRecord]:
         """All of them, in the order in which they were first written."""
-        return (each.value for each in self._records.values())
+        return map(_read, self._records.values())
 
     def record(self, uid: str) -> tuple[RecordBook, str] | None:
         """A job's record, as books see it, and its version; None: there is none."""
         found = self._records.get(uid)
-        return None if found is None else (record_book(found.value), str(found.version))
+        return None if found is None else (record_book(_read(found)), str(found.version))
 
     def records_of(self, account: str) -> Iterator[RecordBook]:
         """The records of an account's jobs that ever started."""
@@ -99,10 +99,11 @@ class JobStore:
         known = self._records.get(record.job.uid)
         if known is None or str(known.version) != version:
             raise StaleVersionError(f"the record of job {record.job.key} is not of version {version}")
+        former = _read(known)
         ledger = replace(
-            known.value.ledger, intervals=record.intervals, is_final=record.is_final, is_settled=record.is_settled
+            former.ledger, intervals=record.intervals, is_final=record.is_final, is_settled=record.is_settled
         )
-        self._put(replace(known.value, ledger=ledger))
+        self._put(replace(former, ledger=ledger))
 
     # -- accounts ----------------------------------------------------------------------------------------------------
 
@@ -132,3 +133,11 @@ class JobStore:
     def lines_of(self, account: str) -> Iterable[ChargeLine]:
         """All lines of an account."""
         return [line for line in self._lines.values() if line.job.account == account]
+
+
+def _read(record: Versioned) -> JobRecord:
+    """A record as somebody sees it: made now, if nobody has seen it since it was written."""
+    if isinstance(record.value, BatchJob):
+        record.value = record.value.record()
+    value: JobRecord = record.value
+    return value

@@ -45,6 +45,8 @@ SETTLED_SOONER: Final = 3.0
 MANY: Final = 200
 UNASKED_EVERY: Final = 3600.0
 """Where there are no accounts, only fair share reads the books, and that counts what is not settled yet as well."""
+UNAWAITED_EVERY: Final = 86_400.0
+"""And where nothing is kept until then, as in a simulation."""
 CHECKED_EVERY: Final = 86_400.0
 
 
@@ -234,7 +236,7 @@ class Accounting:
     def _patience(self) -> float:
         if self.accounts.tree.specs:
             return SETTLED_SOONER if self._num_written >= MANY else SETTLED_EVERY
-        return UNASKED_EVERY
+        return UNASKED_EVERY if self._desk.world.awaits_settling else UNAWAITED_EVERY
 
     def close(self, now: float) -> None:
         """Write down what ended, as far as that goes now."""

@@ -20,9 +20,10 @@ __all__ = ["too_late"]
 
 def too_late(calendar: Calendar, jobs: Sequence[BatchJob], now: float) -> Steps[dict[str, JobStanding]]:
     """By key: who of the waiting jobs would start too late; found in steps."""
-    last = max((index for index, job in enumerate(jobs) if job.wishes.start_by < math.inf), default=-1)
-    if last < 0:
+    soon = [index for index, job in enumerate(jobs) if job.wishes.start_by < math.inf]
+    if not soon:
         return {}
+    last = soon[-1]
     plans = [job.plan for job in jobs[: last + 1] if job.plan is not None]
     slots = yield from dates_steps(calendar, plans)
     late = {}

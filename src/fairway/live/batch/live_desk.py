@@ -88,7 +88,7 @@ class LiveDesk:
         self._accounts = AccountTree(settings.accounts)
         self.objects: dict[ObjectKey, BatchObject] = {}  # of windows, reservations and queues, as they are
         self.books = RecordStore(outbox, manifests)
-        self.keeps_dates = self.keeps_promises = self.awaits_settling = True
+        self.keeps_dates = self.keeps_promises = self.awaits_settling = self.tells_turns = True
         self.last_pass: PassReport | None = None
         self.place: Callable[[], dict[str, str]] = dict  # where the scheduler answers questions
         self.on_written: Callable[[BatchJob, JobRecord | None], None] = lambda job, former: None
