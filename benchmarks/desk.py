@@ -39,6 +39,12 @@ HOUR: Final = 3600.0
 PLAIN: Final = WeightSpec(age=0, size=0, fair_share=0, queue=0, class_=0)
 
 
+class Listener(NullRecorder):
+    """Wants to hear where jobs are, as whoever reads records does."""
+
+    is_recording = True
+
+
 def running_pods(cpus: list[int], number: int, generator: np.random.Generator) -> list[Pod]:
     """Pods of no queue that leave within two days; three on each node leave some of it free."""
     pods = []
@@ -77,7 +83,7 @@ def cluster(arguments: argparse.Namespace, queue: QueueSpec, seed: int) -> tuple
     ]
     settings = BatchSettings({"all": queue.completed()}, max_jobs=1_000_000)
     scheduler = SchedulerPlan("default-scheduler", default_configuration(REGISTRY), batch=settings)
-    simulation = Simulation(Plan(nodes, [*there, *jobs], (), [scheduler]), NullRecorder())
+    simulation = Simulation(Plan(nodes, [*there, *jobs], (), [scheduler]), Listener())
     queues = simulation.schedulers[0].queues
     assert queues is not None
     return simulation, queues.desk

@@ -282,7 +282,8 @@ class BatchJob:
     @property
     def waiting(self) -> list[Pod]:
         """Members without a node; those that are to come are the last."""
-        return [*(pod for pod in self.members.values() if not pod.spec.node_name), *self.imagined]
+        there = [pod for pod in self.members.values() if not pod.spec.node_name]
+        return [*there, *self.imagined] if self.imagined else there
 
     @property
     def pods(self) -> list[Pod]:

@@ -18,7 +18,7 @@ from fairway.batch.limits import KEPT_SECONDS, time_left
 from fairway.batch.machine import Machine
 from fairway.batch.quotas.quotas import Quotas
 from fairway.cluster import Cluster, PodClass
-from fairway.cluster.known_classes import are_alike
+from fairway.cluster.known_classes import num_alike
 from fairway.cycle import Profile
 from fairway.cycle.groups.job_slots import eligible_rows
 from fairway.cycle.guard import BUILT_IN
@@ -174,11 +174,9 @@ class PlannedJobs:
             pod, profile = pods[first], profiles[profile_name(pods[first])]
             if profile.name not in self._evenly:
                 self._evenly[profile.name] = _judges_evenly(profile)
-            following = first + 1
-            while self._evenly[profile.name] and following < len(pods) and are_alike(pod, pods[following]):
-                following += 1
-            yield profile.classify(pod), following - first
-            first = following
+            number = num_alike(pods, first) if self._evenly[profile.name] else 1
+            yield profile.classify(pod), number
+            first += number
 
 
 def _judges_evenly(profile: Profile) -> bool:

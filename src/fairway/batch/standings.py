@@ -208,10 +208,11 @@ class Standings:
         if job.wishes.is_held or job.ledger.hold:
             by = job.ledger.hold or "its owner"
             return _queued(Reason.HELD, f"held by {by}", by=by)
-        gates = sorted({gate.name for pod in job.waiting for gate in pod.spec.scheduling_gates})
-        if gates:
+        gated = [pod for pod in job.waiting if pod.spec.scheduling_gates]
+        if gated:
+            gates = sorted({gate.name for pod in gated for gate in pod.spec.scheduling_gates})
             return _queued(Reason.GATED, f"scheduling gates: {', '.join(gates)}", gates=gates)
-        have = job.num_done + sum(not pod.is_terminating for pod in job.pods)
+        have = job.num_done + len([pod for pod in job.pods if not pod.is_terminating])
         if have < job.min_count:
             words = f"{have} of {job.min_count} members exist"
             return _queued(Reason.GANG_INCOMPLETE, words, have=have, need=job.min_count)

@@ -19,7 +19,7 @@ from fairway.cluster.pod_class import ENCODER, Extra, PodClass
 from fairway.model.device_need import GPU_INDEX
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fairway.model import ObjectMeta, Pod, PodSpec, PodStatus
 
@@ -121,18 +121,28 @@ class LatestClass:
         return self._pod_class() if ENCODER.encode((pod.spec, extra)) == self._text else None
 
 
-def are_alike(one: Pod, other: Pod) -> bool:
-    """Are two pods easily seen to ask for the same, and to say the same of themselves, but for their names?"""
-    before, after = one.metadata, other.metadata
-    return (
-        before.namespace == after.namespace
-        and before.labels == after.labels
-        and before.annotations == after.annotations
-        and before.owner_references == after.owner_references
-        and one.spec == other.spec
-        and not _has_resources(other.status)
-        and _is_plain(one)
-    )
+def num_alike(pods: Sequence[Pod], first: int) -> int:
+    """How many pods, from the first on, are easily seen to ask for the same, and to say the same, but for their names.
+
+    At least that one.
+    """
+    one = pods[first]
+    if not _is_plain(one):
+        return 1
+    before, spec = one.metadata, one.spec
+    for index in range(first + 1, len(pods)):
+        other = pods[index]
+        after = other.metadata
+        if not (
+            before.namespace == after.namespace
+            and before.labels == after.labels
+            and before.annotations == after.annotations
+            and before.owner_references == after.owner_references
+            and spec == other.spec
+            and not _has_resources(other.status)
+        ):
+            return index - first
+    return len(pods) - first
 
 
 def keeps_class(old: Pod, new: Pod) -> bool:
