@@ -299,7 +299,7 @@ class Desk(PassDemand):
         plans += [job.plan for job in jobs[first:] if job.plan is not None and job.key in calendar.promises]
         self.quotas.lend(jobs)
         outcome = yield from pass_steps(calendar, plans, now, self._rules, replan=self._replan)
-        for key in calendar.promises.keys() - self.book.jobs.keys():
+        for key in [key for key in calendar.promises if key not in self.book.jobs]:
             calendar.remove(key)  # they are over by now
         try:
             yield from self._promises.note(outcome)

@@ -69,6 +69,7 @@ class SimDesk:
         self.keeps_promises = self.books.is_inherited
         self._each = settings.ties == "each"
         self._at_rest: Handle | None = None  # the pass at the end of this instant
+        self._is_arming = False  # is the desk asked at the end of this instant when it wants to look again?
         self._timer: tuple[float, Handle] | None = None  # the pass that the desk asked for
         self._awaited: tuple[float, Handle] | None = None  # when something opens that jobs wait for
         self._armed_for: tuple[int, int] | None = None  # what had happened when the desk was last asked for that
@@ -93,7 +94,7 @@ class SimDesk:
             elif self._at_rest is None:
                 self._at_rest = self._api.timeline.at_rest(self._pass_at_rest)
         elif self._at_rest is None and self._armed_for != self._heard:  # else that pass sees to it
-            self._arm()
+            self._arm_at_rest()
 
     def _pass_at_rest(self) -> None:
         self._at_rest = None
@@ -112,7 +113,7 @@ class SimDesk:
 
     def _run_pass(self) -> None:
         outcome = self.desk.run_pass()
-        self._arm()
+        self._arm_at_rest()
         self._wake(not outcome.started)
 
     @property
@@ -120,8 +121,15 @@ class SimDesk:
         """While this is what it was, the times of the desk are what they were, but for passes and forecasts."""
         return self.desk.num_heard, self.desk.machine.num_moves
 
+    def _arm_at_rest(self) -> None:
+        """Its times move with everything that happens: once an instant is enough."""
+        if not self._is_arming:
+            self._is_arming = True
+            self._api.timeline.at_rest(self._arm)
+
     def _arm(self) -> None:
         """Look again when the desk wants to, if nothing happens before."""
+        self._is_arming = False
         self._armed_for = self._heard
         time = self.desk.next_time()
         if self._timer is not None and self._timer[0] != time:
@@ -155,7 +163,7 @@ class SimDesk:
         self._forecast = None
         if self._at_rest is None:  # else a pass comes first
             self.desk.forecasts.run()
-            self._arm()
+            self._arm_at_rest()
 
     # -- the world, as the desk sees it ------------------------------------------------------------------------------
 
