@@ -268,7 +268,8 @@ class Scheduler:
 
     def _end_waits(self) -> None:
         """Carry out what plugins have said: whom to try again, and what becomes of those they hold; and time is up."""
-        self.queue.activate(self.cluster.activations.take())
+        if self.cluster.activations:
+            self.queue.activate(self.cluster.activations.take())
         while (settled := self.cluster.held.next_settled()) is not None:
             queued, decision = self._held.pop(settled.held.uid)
             self.world.settled(settled)

@@ -46,7 +46,7 @@ class BatchWorld(Protocol):
 
     @property
     def awaits_settling(self) -> bool:
-        """Is anything kept until jobs that are over are settled, where they have no accounts?"""
+        """Does anybody wait for jobs to be settled, or read their charges, where they have no accounts?"""
 
     @property
     def tells_turns(self) -> bool:

@@ -336,4 +336,5 @@ class BatchJob:
 
     def consumed(self, now: float) -> float:
         """Seconds in which at least as many ran as it takes."""
-        return math.fsum(max(min(each.end, now) - each.start, 0.0) for each in self.ledger.intervals)
+        intervals = self.ledger.intervals
+        return math.fsum([max(min(each.end, now) - each.start, 0.0) for each in intervals]) if intervals else 0.0

@@ -166,9 +166,11 @@ def next_instant(jobs: Iterable[LimitedJob], now: float) -> float:
 
 
 def _deadline(job: BatchJob, limit: float) -> float:
-    ended = math.fsum(max(each.end - each.start, 0.0) for each in job.ledger.intervals if each.end < math.inf)
     starts = [each.start for each in job.ledger.intervals if each.end == math.inf]
-    return min(starts) + (limit - ended) if starts else math.inf
+    if not starts:
+        return math.inf
+    ended = math.fsum([max(each.end - each.start, 0.0) for each in job.ledger.intervals if each.end < math.inf])
+    return min(starts) + (limit - ended)
 
 
 def _warnings(limited: LimitedJob, account: TimeAccount, now: float, epoch: float) -> list[Action]:

@@ -99,6 +99,8 @@ class Backoff:
 
     def next_completion(self) -> float | None:
         """When `pop_completed` will next find a pod."""
+        if not self:
+            return None
         heads = (self._refused.peek(), self._broken.peek())
         return min((self.expiration(head) + WINDOW_SECONDS for head in heads if head is not None), default=None)
 

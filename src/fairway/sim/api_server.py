@@ -182,4 +182,4 @@ class ApiServer:
 
 
 def _shelf(item: Any) -> str:
-    return kind_title(item.api_version, item.kind)
+    return "Pod" if type(item) is Pod else kind_title(item.api_version, item.kind)

@@ -56,11 +56,11 @@ class SimDesk:
         """`scheduler` is its name; `wake` is called when pods may be ready, and told whether nobody is."""
         self._scheduler = scheduler
         self._api = api
+        self.now = api.timeline.now
         self._recorder = recorder
         self._is_recording = recorder.is_recording
         self.keeps_dates = recorder.keeps_estimates
-        self.awaits_settling = False
-        self.tells_turns = recorder.is_recording
+        self.awaits_settling = self.tells_turns = recorder.is_recording
         self._accounts = AccountTree(settings.accounts)
         self._wake = wake
         if scheduler not in api.job_stores:
@@ -166,10 +166,6 @@ class SimDesk:
             self._arm_at_rest()
 
     # -- the world, as the desk sees it ------------------------------------------------------------------------------
-
-    def now(self) -> float:
-        """Virtual time."""
-        return self._api.timeline.now()
 
     def write_record(self, job: BatchJob) -> None:
         """As it is now, for whoever comes after, and for the recording."""

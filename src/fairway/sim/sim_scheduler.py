@@ -60,6 +60,7 @@ class SimScheduler:
         """`batch`: the queues that its pods wait in; None: it has none."""
         self.name = name
         self._api = api
+        self.now = api.timeline.now
         self._settings = settings
         self._recorder = recorder
         self._awake_at: float | None = None  # when it will look at its queue next
@@ -199,10 +200,6 @@ class SimScheduler:
             self._recorder.plugin_times(self.now(), self.name, self._times_between.take(), is_of_attempt=False)
 
     # -- the world, as the scheduler sees it -------------------------------------------------------------------------
-
-    def now(self) -> float:
-        """Virtual time."""
-        return self._api.timeline.now()
 
     def bind(self, pod: Pod, node: str, before: Sequence[PreBind]) -> None:
         """Ask the API server, after what has to come before; if it refuses, the scheduler hears of it."""

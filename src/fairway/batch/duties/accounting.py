@@ -45,8 +45,6 @@ SETTLED_SOONER: Final = 3.0
 MANY: Final = 200
 UNASKED_EVERY: Final = 3600.0
 """Where there are no accounts, only fair share reads the books, and that counts what is not settled yet as well."""
-UNAWAITED_EVERY: Final = 86_400.0
-"""And where nothing is kept until then, as in a simulation."""
 CHECKED_EVERY: Final = 86_400.0
 
 
@@ -151,9 +149,7 @@ class Accounting:
             if self._alone and isinstance(event.object, Node):
                 for each in list(self._alone.values()):
                     self._rate_anew(each, now)
-        elif job.has_ended:
-            self.stopped(job)
-        elif job.ledger.intervals:
+        elif job.ledger.intervals and not job.has_ended:  # of who is over the desk has said so
             counted = self._num_billed.get(job.uid)
             if counted is None and self._just_billed and self._just_billed.pop(job.uid, -1) == _num_placed(job):
                 self._note_billed(job)
@@ -236,12 +232,12 @@ class Accounting:
     def _patience(self) -> float:
         if self.accounts.tree.specs:
             return SETTLED_SOONER if self._num_written >= MANY else SETTLED_EVERY
-        return UNASKED_EVERY if self._desk.world.awaits_settling else UNAWAITED_EVERY
+        return UNASKED_EVERY if self._desk.world.awaits_settling or self._is_weighed else math.inf
 
     def close(self, now: float) -> None:
         """Write down what ended, as far as that goes now."""
         self._num_written = 0
-        for account in list(self._unsettled):
+        for account in list(self._unsettled) if self._patience < math.inf else ():
             self.settle(account, now)
 
     def settle(self, account: str, now: float, budget: AccountBudget | None = None) -> Settlement:
