@@ -25,7 +25,7 @@ from fairway.model import Pod
 from fairway.model.meta import EPOCH
 from fairway.plan import StartEstimate
 from fairway.plugins.registry import PLANNING, TAINTED
-from fairway.record import Recorder
+from fairway.record import NullRecorder, Recorder
 from fairway.record.vocabulary import PlanKind
 from fairway.sim.api_server import ApiServer
 from fairway.sim.batch_actions import BatchActions
@@ -60,7 +60,7 @@ class SimDesk:
         self._recorder = recorder
         self._is_recording = recorder.is_recording
         self.keeps_dates = recorder.keeps_estimates
-        self.awaits_settling = self.tells_turns = recorder.is_recording
+        self.awaits_settling = self.tells_turns = type(recorder) is not NullRecorder  # which wants to know nothing
         self._accounts = AccountTree(settings.accounts)
         self._wake = wake
         if scheduler not in api.job_stores:
