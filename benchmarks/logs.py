@@ -4,7 +4,8 @@ In: nothing, or `--logs` (a folder with `swf/`; beside the checkout if it is the
 an independent simulator, and with `--python` an interpreter that runs it), `--jobs` (of a made-up log; 0: none),
 `--only` a discipline. Out: a table with bounds; exit code 1 if one is missed. Every figure is that of a process of its
 own, with its start and the reading of the log, and with compiled modules, as installed programs have them; both play
-a log in turns. What is not there is told and left out. Called by `make bench-logs`.
+a log in turns, and both check what they assert: neither is run with `-O`, as pyss is not by the script that comes with
+it. What is not there is told and left out. Called by `make bench-logs`.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def beside_pyss(log: Path, discipline: str, pyss: Path | None, python: str, repe
         for _ in range(repeat):
             ours.append(run([sys.executable, "-c", PLAY, log, discipline, TIES.get(name, "ends-first")]).seconds)
             if pyss is not None:
-                theirs.append(run([python, "-O", pyss / "run_simulator.py", *scheduler], pyss).seconds)
+                theirs.append(run([python, pyss / "run_simulator.py", *scheduler], pyss).seconds)
     words = f"{min(ours):.1f} s"
     if not theirs:
         return words, True

@@ -81,10 +81,8 @@ class Desk(PassDemand):
         self._obstructions = Obstructions(self.machine, self.upkeep)
         self.planned = PlannedJobs(cluster, self.machine, self.settings.queues, self.quotas, self.upkeep.entrances)
         feasibility = Feasibility(cluster, self.machine)
-        tells_turns = self.world.tells_turns
-        self._standings = Standings(
-            self.settings, self.book, self._accounting, self.quotas, feasibility, tells_turns=tells_turns
-        )
+        self._standings = Standings(self.settings, self.book, self._accounting, self.quotas, feasibility)
+        self._standings.tells_turns = self.world.tells_turns
         self._lodgers = Lodgers(self)
         self._rooms = AttemptRooms(self, self._lodgers, self.planned, self.upkeep)
         self._attempts = Attempts(self, self._rooms, self._lodgers, self._take_back)
@@ -240,13 +238,13 @@ class Desk(PassDemand):
         yield
         yield from self._preemption.give_way(jobs)
         outcome = yield from self._plan(jobs, now)
-        left = self._standings.still_waiting(jobs)
+        left = self._still(jobs)
         if late := (yield from self._standings.refuse_late(self.machine.calendar, left, now)):
             for job in late:
                 self.machine.calendar.remove(job.key)  # its promise is for others
-            outcome.started += (yield from self._plan(self._standings.still_waiting(left), now)).started
+            outcome.started += (yield from self._plan(self._still(left), now)).started
         yield
-        left = self._standings.still_waiting(left)
+        left = self._still(left)
         self._standings.preempting = self._preemption.claim([job for job in left if job.plan is not None], now)
         yield
         obstructed = yield from self._obstructions.standings(left, now, self._rules, self._replan)
@@ -254,7 +252,7 @@ class Desk(PassDemand):
             if job.is_waiting and standing != job.standing:
                 self.stand(job, standing)
                 yield
-        left = self._standings.still_waiting(left)
+        left = self._still(left)
         plans = [job.plan for job in left if job.plan is not None] if obstructed or self.upkeep.windows.views else []
         if actions := self.upkeep.judge(plans, obstructed, now):
             self.world.carry_out(actions)
@@ -265,6 +263,10 @@ class Desk(PassDemand):
         self._times.note(len(waiting), self._standings.unclear, now, has_vain=bool(self._vain))
         self.is_due |= bool(outcome.started) and len(jobs) > self.settings.max_jobs  # others were not looked at
         return (yield from self._end_pass(left, outcome, begun))
+
+    def _still(self, jobs: list[BatchJob]) -> list[BatchJob]:
+        """Those who wait for nothing but room and their turn, also by now."""
+        return self._standings.still_waiting(jobs, (self.num_heard, len(self._starting)))
 
     def look_after(self, now: float) -> None:
         """Do what duties want done; also while a pass is under way."""
@@ -292,7 +294,7 @@ class Desk(PassDemand):
         self.forecasts.look(left)
         return outcome
 
-    def _plan(self, jobs: Sequence[BatchJob], now: float) -> Steps[PassOutcome]:
+    def _plan(self, jobs: list[BatchJob], now: float) -> Steps[PassOutcome]:
         """Give everybody in order what its queue's discipline allows; whose slot is now is released."""
         calendar, first = self.machine.calendar, self.settings.max_jobs
         plans = [job.plan for job in jobs[:first] if job.plan is not None]
@@ -310,7 +312,7 @@ class Desk(PassDemand):
         for each in stopped:
             calendar.remove(each.job.key)
             outcome.started.remove(each)
-        left = self._standings.still_waiting(jobs)
+        left = self._still(jobs)
         if stopped or (outcome.started and self.quotas.lend(left)):
             more = yield from self._plan(left, now)
             outcome.started += more.started  # others have their slots; lenders what they waited for

@@ -57,7 +57,8 @@ class JobOrder:
         known = list(jobs)
         self.factors = {}
         if self._are_plain:
-            is_level = self._is_level and not [job for job in known if job.wishes.nice or job.ledger.nice or job.priority]
+            others = [job for job in known if job.wishes.nice or job.ledger.nice or job.priority]
+            is_level = self._is_level and not others
             known.sort(key=BY_SUBMISSION if is_level else self._plain_rank)
             return known
         largest_class = max((job.priority_class for job in known), default=0)

@@ -40,19 +40,18 @@ class Standings:
         accounting: Accounting,
         quotas: Quotas,
         feasibility: Feasibility,
-        *,
-        tells_turns: bool,
     ) -> None:
-        """`tells_turns`: is it told how many come before a job, or just that somebody does?"""
         self._settings = settings
         self._admission = Admission(settings, book.cluster)
         self._book = book
         self._accounting = accounting
         self._quotas = quotas
         self._feasibility = feasibility
-        self._tells_turns = tells_turns
+        self.tells_turns = True  # is it told how many come before a job, or just that somebody does?
         self._dependencies = Dependencies(book)
         self._hindered: dict[str, JobStanding] = {}
+        self._num_hindered = 0  # so often
+        self._known_left: tuple[Sequence[BatchJob], list[BatchJob], object] = ((), [], None)  # see `still_waiting`
         self.preempting: Mapping[str, JobStanding] = {}  # by key: those for whom others leave
         self.unclear: list[BatchJob] = []  # those of the last pass whom more than room and their turn may keep
 
@@ -92,10 +91,19 @@ class Standings:
     def hinder(self, job: BatchJob, standing: JobStanding) -> None:
         """Something keeps it besides room and its turn."""
         self._hindered[job.key] = standing
+        self._num_hindered += 1
         job.eligible_since = None
 
-    def still_waiting(self, jobs: Sequence[BatchJob]) -> list[BatchJob]:
-        """Those of them that wait, and for nothing but room and their turn."""
+    def still_waiting(self, jobs: Sequence[BatchJob], state: object) -> list[BatchJob]:
+        """Those of them that wait, and for nothing but room and their turn; the same list while `state` is the same."""
+        before, found, then = self._known_left
+        state = state, self._num_hindered
+        if state != then or (jobs is not before and jobs is not found):
+            found = self._unhindered(jobs)
+            self._known_left = jobs, found, state
+        return found
+
+    def _unhindered(self, jobs: Sequence[BatchJob]) -> list[BatchJob]:
         # As `is_waiting`, which is asked of everybody several times in each pass.
         over, hindered = JobState.FINISHED, self._hindered
         found = [job for job in jobs if job.started is None and not job.is_released and job.standing.state is not over]
@@ -115,11 +123,12 @@ class Standings:
                 self.hinder(job, job.refusal)
             elif crowded and job.key in crowded:
                 self._hindered[job.key] = crowded[job.key]
+                self._num_hindered += 1
             else:
                 found.append(job)
             if is_new:
                 yield
-        found = self.still_waiting(found)
+        found = self._unhindered(found)
         for job in found:
             if job.ledger.eligible_since is None:
                 job.eligible_since = now
@@ -128,6 +137,8 @@ class Standings:
     def refuse_late(self, calendar: Calendar, left: Sequence[BatchJob], now: float) -> Steps[list[BatchJob]]:
         """Those who would start later than they say; not to be planned until something of theirs changes."""
         late = yield from too_late(calendar, left, now)
+        if not late:
+            return []
         found = [job for job in left if job.key in late]
         for job in found:
             job.refusal = late[job.key]
@@ -150,7 +161,7 @@ class Standings:
         ahead: dict[str, int] = {}
         self._quotas.count()
         limits_anybody, preempting = self._quotas.limits_anybody, self.preempting
-        tells_turns = self._tells_turns
+        tells_turns = self.tells_turns
         for job in left:
             if limits_anybody and (exceeded := self._quotas.exceeded(job)) is not None:
                 yield job, exceeded

@@ -136,8 +136,10 @@ class _Pass:
             promised[kept.job.queue] += 1
         most = {name: rule.most_promises for name, rule in self.rules.items()}
         refused, stopped = self.calendar.refused, self.stopped
-        if min(most.values(), default=0) < math.inf:
-            self.calendar.sift(self.jobs)
+        # Where others may pass those who wait, everybody is asked about now; elsewhere one is enough.
+        passing = {name for name, rule in self.rules.items() if rule.discipline in (Discipline.EASY, Discipline.WALK)}
+        if passing:
+            self.calendar.sift(job for job in self.jobs if job.queue in passing)
         for job in self.jobs:
             queue = job.queue
             if promises and (promise := promises.get(job.key)) is not None:

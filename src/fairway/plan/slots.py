@@ -148,8 +148,11 @@ class AloneNow:
 
     def fits(self, members: MemberClass, until: float) -> bool:
         """Is there room for one member until that time?"""
-        last = max(bisect_left(self._starts, until) - 1, 0)
         least = self._least
+        for column, amount in members.wanted:
+            if least[column][0] < amount:
+                return False  # as for most of those who wait
+        last = max(bisect_left(self._starts, until) - 1, 0)
         for column, amount in members.wanted:
             if least[column][last] < amount:
                 break

@@ -211,7 +211,7 @@ class FreeTimeline:
     def _change(self, rows: NDArray[np.intp], change: NDArray[np.int64], start: float, end: float) -> None:
         start = max(start, self.origin)
         rows = np.asarray(rows, np.intp)
-        if not end > start or not len(rows) or not change.any():
+        if not end > start or not len(rows) or not np.count_nonzero(change):
             return
         if len(rows) <= FEW_CHANGED and len(self.starts) <= FEW_STRETCHES:
             self._change_few(rows, change, start, end)

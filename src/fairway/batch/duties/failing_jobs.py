@@ -82,9 +82,8 @@ class FailingJobs:
             self._watch(job)
         elif pod.spec.node_name in self._lost.by_name or (job.started is None and pod.spec.node_name):
             self._watch(job)
-        elif job.started is not None and job.group is None and not self._lost.by_name:
-            if job.key not in self._incidents:
-                self._watched.pop(job.key, None)  # it has begun, which was all there was to wait for
+        elif job.started is not None and job.group is None and not (self._lost.by_name or job.key in self._incidents):
+            self._watched.pop(job.key, None)  # it has begun, which was all there was to wait for
 
     def _write_down(self, job: BatchJob) -> None:
         """Rules that apply after a time count from what happened, whoever looks; nodes say themselves since when."""
