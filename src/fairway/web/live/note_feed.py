@@ -8,13 +8,18 @@ the stream. Kept by `page_process`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from fairway.stream.noting import Note
+from fairway.stream.ring import Ring
 from fairway.stream.telling import Teller
 from fairway.stream.watching import Gap, Reader, WantedEvents
 from fairway.web.live.live_history import LiveHistory
 
 __all__ = ["NoteFeed"]
+
+MOST_UNTOLD: Final = 1 << 13
+"""Events that a few hundred notes become: they are told at once."""
 
 
 class NoteFeed:
@@ -28,7 +33,7 @@ class NoteFeed:
         self._begin()
 
     def _begin(self) -> None:
-        self._teller = Teller(self._stream_id)
+        self._teller = Teller(self._stream_id, Ring(MOST_UNTOLD))
         self._teller.is_silent = True
         self._reader = Reader(self._teller, WantedEvents(snapshot=True))
 
