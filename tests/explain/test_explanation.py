@@ -275,7 +275,12 @@ def test_fixes_for_people_and_for_programs() -> None:
     assert fix_line(less) == "ask for 1 cpu instead of 2 → 1 node fits now"
     assert fix_line(more) == "1 node more like n0 → fits"
     assert fix_line(evicting) == "priorityClassName: important → fits on n0 after evicting default/running-0"
-    assert fix_document(less) == {"changes": list(less.words), "nodes": ["n0"], "evicts": []}
+    assert fix_document(less) == {
+        "words": fix_line(less),
+        "changes": list(less.words),
+        "nodes": ["n0"],
+        "evicts": [],
+    }
     assert fix_document(more)["moreNodes"] == {"number": 1, "like": "n0"}
     assert fix_document(evicting)["evicts"] == ["default/running-0"]
 

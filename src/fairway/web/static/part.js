@@ -3,7 +3,7 @@
 import { Refused } from "./api.js";
 import { fill, h } from "./dom.js";
 
-const SKELETON_AFTER = 150;
+export const SKELETON_AFTER = 150;
 /** What is no fault of anybody's: the run was recorded without it, or has none of it. */
 const EMPTY = new Set(["not_recorded", "no_devices"]);
 

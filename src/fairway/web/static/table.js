@@ -1,7 +1,7 @@
 // Tables: short ones, and long ones that come from the server page by page, of which only rows in sight are elements.
 
 import { h } from "./dom.js";
-import { errorBox } from "./part.js";
+import { errorBox, skeleton, SKELETON_AFTER } from "./part.js";
 import { count } from "./words.js";
 
 /**
@@ -99,6 +99,7 @@ export function longTable(leaving, options) {
     isLoading = true;
     box.ariaBusy = "true";
     const { signal } = loading;
+    const timer = setTimeout(() => { if (!rows.length) failed.replaceChildren(skeleton()); }, SKELETON_AFTER);
     try {
       const page = await options.ask(next, sort, signal);
       signal.throwIfAborted();
@@ -109,6 +110,7 @@ export function longTable(leaving, options) {
       if (signal.aborted) return;
       failed.replaceChildren(errorBox(error, () => { void load(); }));
     } finally {
+      clearTimeout(timer);
       if (!signal.aborted) {
         isLoading = false;
         box.ariaBusy = "false";
