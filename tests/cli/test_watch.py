@@ -118,6 +118,9 @@ MISTAKES = {
         "--stream is for one simulation",
     ),
     "an extender": (("run", "--extender", ":8888", "--stream", "127.0.0.1:0"), 2, "are for a scheduler, not for"),
+    "an extender's pages": (("run", "--extender", ":8888", "--web", ":8443"), 2, "are for a scheduler, not for"),
+    "a history of nothing": (("run", "--web-history", "6h"), 2, "--web-history is for --web"),
+    "a history of a moment": (("run", "--web", ":8443", "--web-history", "1s"), 2, "less than 10 s are of no use"),
     "nothing to do": (("record",), 2, "name the RUN to write, or who is told"),
 }
 
