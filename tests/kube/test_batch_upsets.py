@@ -12,7 +12,7 @@ import pytest
 
 from deploy.crds import definitions
 from tests.chaos.jumping_clock import jump
-from tests.kube.api import Api, Json
+from tests.kube.api import Api, ApiError, Json
 from tests.kube.batch import (
     CONFIGURATION,
     MERGE,
@@ -54,6 +54,16 @@ def change(api: Api, path: str, **spec: object) -> None:
     api.request("PATCH", f"/apis/{VERSION}/{path}", {"spec": spec}, content_type=MERGE)
 
 
+def serves(api: Api) -> bool:
+    """A server that has just begun knows its own kinds before it does ours."""
+    try:
+        return all(api.items(kind) is not None for kind in ("JobRecord", "Account", "Queue"))
+    except ApiError as error:
+        if error.status not in (404, 429, 503):
+            raise
+        return False
+
+
 def deleted_pods(plane: ControlPlane, namespace: str) -> list[str]:
     """In the order in which the server was asked to; whoever asked again for one that is going is left out."""
     about = (each["objectRef"] for each in plane.audit_records() if each["verb"] == "delete")
@@ -75,6 +85,7 @@ def test_the_server_is_away_for_ten_minutes(control_plane: ControlPlane, api: Ap
     control_plane.api_server.kill()
     jump(scheduler, control_plane.directory, wall=10 * MINUTE, slept=10 * MINUTE)
     control_plane.start_api_server()
+    wait_until(lambda: serves(api), "the server has our kinds again", PATIENCE)
 
     for name in ("soon", "later"):
         until(api, name, namespace, "Finished", "TimedOut")
