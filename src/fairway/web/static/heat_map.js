@@ -207,20 +207,22 @@ function heatMap(view, look, start, leaving) {
   /** @param {KeyboardEvent} event */
   function key({ key: pressed, shiftKey }) {
     const seen = sight();
+    const size = seen.last - seen.first;
     const { z, k } = scales(seen, box);
+    const middle = spot(box.left + box.width / 2, TOP + box.height / 2);
     const [right, lower] = /** @type {Record<string, number[]>} */ ({ ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] })[pressed] ?? [];
     const page = { PageUp: -0.5, PageDown: 0.5 }[pressed];
     const closer = { "+": 0.5, "-": 2 }[pressed];
     if (right !== undefined && lower !== undefined) {
       const far = mark ? (shiftKey ? 10 : 1) : 0;
-      const { time, row } = mark ?? spot(box.left + box.width / 2, TOP + box.height / 2);
+      const { time, row } = mark ?? middle;
       mark = { time: Math.min(Math.max(time + right * far * 2 ** z, view.run.begin), view.run.end - 1e-6), row: Math.min(Math.max(row + lower * far * 2 ** k, 0), total - 0.5) };
       if (mark.time < seen.from || mark.time > seen.to) move(view.run, view, right / 2);
-      if (mark.row < seen.first || mark.row >= seen.last) lookAt(mark.row - (seen.last - seen.first) / 2, mark.row + (seen.last - seen.first) / 2);
+      if (mark.row < seen.first || mark.row >= seen.last) lookAt(mark.row - size / 2, mark.row + size / 2);
       const { across, down } = positions(sight(), box);
       tell(mark, across(mark.time), down(mark.row));
-    } else if (page) lookAt(seen.first + page * (seen.last - seen.first), seen.last + page * (seen.last - seen.first));
-    else if (closer) zoom(closer, mark ?? spot(box.left + box.width / 2, TOP + box.height / 2), "both");
+    } else if (page) lookAt(seen.first + page * size, seen.last + page * size);
+    else if (closer) zoom(closer, mark ?? middle, "both");
     else if (pressed === "Enter" && mark) void open(mark);
     else return false;
     made.redraw();

@@ -109,11 +109,12 @@ export function rowLanes(run) {
       const { answer: { lanes }, rowOf, seen: { from, to } } = shown;
       const share = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1 : Math.min((performance.now() - since) / FADE, 1);
       context.globalAlpha = share;
+      const [left, high] = [across(from), down(1) - down(0)];
       for (const row of rowOf.values()) {
-        context.fillStyle = colour("edge");
-        context.fillRect(across(from), down(row), across(to) - across(from), down(row + 1) - down(row));
-        context.fillStyle = colour("card");
-        context.fillRect(across(from), down(row), across(to) - across(from), down(row + 1) - down(row) - 1);
+        for (const [tint, gap] of /** @type {[string, number][]} */ ([["edge", 0], ["card", 1]])) {
+          context.fillStyle = colour(tint);
+          context.fillRect(left, down(row), across(to) - left, high - gap);
+        }
       }
       paintLanes(context, lanes, { end: seen.to, across, place: placeOf(seen, box), tint: groups(lanes, "namespace").of });
       context.globalAlpha = 1;

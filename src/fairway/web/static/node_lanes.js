@@ -99,13 +99,13 @@ export function nodeLanes(view, answer, by) {
     height: 120,
     draw,
     says: () => `${view.args[0]}, ${clock(view.from)}–${clock(view.to)}: ${answer()?.num_intervals ?? 0} pods as lanes over time`,
-    rows: () => ({
-      heads: ["pod", "from", "until", "GPU"], total: answer()?.lanes.pod.length ?? 0,
-      rows: (answer()?.lanes.pod ?? []).map((pod, number) => {
-        const to = answer()?.lanes.to_seconds[number] ?? null;
-        return [pod, clock(answer()?.lanes.from_seconds[number] ?? 0), to === null ? null : clock(to), answer()?.lanes.gpu_index[number] ?? null];
-      }),
-    }),
+    rows: () => {
+      const { pod = [], from_seconds = [], to_seconds = [], gpu_index = [] } = answer()?.lanes ?? {};
+      return { heads: ["pod", "from", "until", "GPU"], total: pod.length, rows: pod.map((name, place) => {
+        const to = to_seconds[place] ?? null;
+        return [name, clock(from_seconds[place] ?? 0), to === null ? null : clock(to), gpu_index[place] ?? null];
+      }) };
+    },
     tip: (x, y) => text(at(x, y)),
     gestures: { ...timeGestures(() => view, () => box), open: (x, y) => open(at(x, y)) },
     key: (event) => {
