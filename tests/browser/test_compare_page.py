@@ -29,7 +29,7 @@ def test_numbers_are_told_with_their_difference_and_which_is_better(look: Look, 
     shown = numbers(page)
     assert shown.keys() == {metric["name"].replace("_", " ") for metric in metrics}
     for metric in metrics:
-        cell = shown[metric["name"].replace("_", " ")][2]
+        cell = shown[metric["name"].replace("_", " ")][0]
         by, better = metric["differences"][0], metric["is_better"][0]
         if by is None:
             assert cell == "–"
@@ -41,6 +41,14 @@ def test_numbers_are_told_with_their_difference_and_which_is_better(look: Look, 
     folded = page.locator("main details summary").filter(has_text="without any difference")
     same = sum(not metric["differences"][0] and metric["values"][0] == metric["values"][1] for metric in metrics)
     assert int(re.findall(r"\d+", folded.inner_text())[0]) >= same > 5
+
+
+def test_numbers_that_only_one_run_has_are_folded_away(look: Look, api: Served) -> None:
+    metrics = api.ask("/compare?run=busy&run=queues").json["metrics"]
+    lacking = sum(None in metric["values"] for metric in metrics)
+    page = look.at("compare?run=busy&run=queues")
+    assert f"{lacking} numbers that not all of them have" in page.locator("main").inner_text()
+    assert lacking > 5
 
 
 def test_curves_of_both_are_over_each_other_and_the_second_is_dashed(look: Look) -> None:

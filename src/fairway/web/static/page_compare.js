@@ -109,18 +109,18 @@ export const page = {
 
 /** All metrics, those without any difference folded away. @param {string[]} ids @param {ComparedRuns["metrics"]} metrics */
 function numbers(ids, metrics) {
-  const isOther = (/** @type {ComparedRuns["metrics"][0]} */ { values, differences }) =>
-    values.some((value) => (value === null) !== (values[0] === null)) || differences.some((by) => Math.abs(by ?? 0) > NOISE * Math.abs(values[0] ?? 0));
-  const unlike = metrics.filter(isOther);
-  const alike = metrics.filter((metric) => !unlike.includes(metric));
-  const heads = ids.flatMap((id, place) => (place ? [id, `to ${ids[0]}`] : [id]));
-  /** @param {ComparedRuns["metrics"]} some */
-  const rows = (some) => table(["metric", ...heads, "meaning"], some.map(({ name, unit, values, differences, relative, is_better: better, meaning }) => {
-    const value = (/** @type {number | null | undefined} */ one) => measured(/^(pods|nodes)$/.test(unit) ? "" : unit, one);
-    return [name.replace(/_/g, " "), ...values.flatMap((one, place) => [value(one), ...(place ? [difference(differences[place - 1], relative[place - 1], better[place - 1], value)] : [])]), meaning];
+  const some = metrics.filter(({ values }) => values.includes(null));
+  const unlike = metrics.filter((metric) => !some.includes(metric) && metric.differences.some((by) => Math.abs(by ?? 0) > NOISE * Math.abs(metric.values[0] ?? 0)));
+  const alike = metrics.filter((metric) => !some.includes(metric) && !unlike.includes(metric));
+  const heads = [...ids.slice(1).map((id) => `${id} to ${ids[0]}`), ...ids];
+  /** @param {ComparedRuns["metrics"]} these */
+  const rows = (these) => table(["metric", ...heads, "meaning"], these.map(({ name, unit, values, differences, relative, is_better: better, meaning }) => {
+    const value = (/** @type {number | null | undefined} */ one) => (Math.abs(one ?? 0) < 1e9 ? measured(/^(pods|nodes)$/.test(unit) ? "" : unit, one) : one?.toExponential(2) ?? "");
+    return [name.replace(/_/g, " "), ...differences.map((by, place) => difference(by, relative[place], better[place], value)), ...values.map(value), meaning];
   }), { words: [heads.length + 1] });
+  const folded = /** @type {[ComparedRuns["metrics"], string][]} */ ([[alike, "without any difference"], [some, "that not all of them have"]]);
   return [unlike.length ? rows(unlike) : h("p", {}, "All numbers are the same."),
-    alike.length > 0 && h("details", {}, h("summary", {}, `${counted(alike.length, "number")} without any difference`), rows(alike))];
+    ...folded.map(([these, what]) => these.length > 0 && h("details", {}, h("summary", {}, `${counted(these.length, "number")} ${what}`), rows(these)))];
 }
 
 /** @param {number | null | undefined} by @param {number | null | undefined} relative @param {boolean | null | undefined} better @param {(by: number) => string} value */
