@@ -57,8 +57,8 @@ function waitingPods(view) {
       { head: "waits", cell: ({ created_seconds: created }) => length(view.at - created) },
       { head: "tried", cell: ({ attempts }) => count(attempts) },
       { head: "refused by", words: true, cell: (row) => row.refused_by && h("span", { title: row.refusal }, plugin(row.refused_by)) },
-      { head: "why", words: true, cell: ({ refusal, place }) => titled(refusal ?? (place === "gated" && view.run.has_queues && "its job has to start first")) },
-      { head: "what wakes it", words: true, title: "events, as kube-scheduler calls them", cell: ({ wakes }) => titled(wakes) },
+      { head: "why", words: true, cell: ({ refusal, place }) => refusal ?? (place === "gated" && view.run.has_queues ? "its job has to start first" : null) },
+      { head: "what wakes it", words: true, title: "events, as kube-scheduler calls them", cell: ({ wakes }) => wakes },
       { head: "came by", words: true, title: "the event that moved it there", cell: ({ event }) => event },
       { head: "scheduler", words: true },
     ],
@@ -70,11 +70,6 @@ function waitingPods(view) {
     },
   });
   return { element: h("section", { class: "part" }, title, made.element), refresh: made.refresh };
-}
-
-/** What may be cut off is whole in its title. @param {string | null | false} text */
-function titled(text) {
-  return text ? h("span", { title: text }, text) : null;
 }
 
 /** Jobs of queues, one of them in detail, and shares. @param {View} view @returns {{element: HTMLElement, refresh: () => Promise<void>}[]} */

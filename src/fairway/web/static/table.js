@@ -22,7 +22,7 @@ export function table(heads, rows, { caption, total = rows.length, words = [] } 
 
 /** The first of a row names it. @param {Child} content @param {number} column @param {boolean} [isWords] */
 function tableCell(content, column, isWords) {
-  return h(column ? "td" : "th", { scope: column ? null : "row", class: isWords && "words" }, content ?? "–");
+  return h(column ? "td" : "th", { scope: column ? null : "row", class: isWords && "words", title: isWords && typeof content === "string" && content }, content ?? "–");
 }
 
 /**
