@@ -32,7 +32,7 @@ export const page = {
       ask: (values, stop) => ask(["runs", run.id, "decisions"], values, stop),
       open: ({ decision_id }) => open(decision_id),
       columns: [
-        ["time", ({ decision_id, time_seconds }) => decision_id === undefined ? clock(time_seconds, true) : h("button", { type: "button", class: "quiet", title: "all that was kept of it", click: () => open(decision_id) }, clock(time_seconds, true)), "time"],
+        ["time", ({ decision_id, time_seconds }) => decision_id === undefined ? clock(time_seconds, true) : h("button", { type: "button", class: "quiet", click: () => open(decision_id) }, clock(time_seconds, true)), "time"],
         ["outcome", ({ outcome }) => `${MARKS[outcome] ?? "✓"} ${outcome}`, undefined, true],
         ["pod", podOf, undefined, true],
         ["attempt", ({ attempt }) => count(attempt)],
