@@ -36,7 +36,7 @@ class EveryPage(NamedTuple):
     name: str  # of its module
     path: str  # with {node}, {pod} and {run}
     run: str = "day"  # in which it is full
-    empty: str = "nothing"  # in which it has nothing to show
+    empty: str = "nothing"  # in which it has nothing to show; none: there it names files, which are elsewhere each time
     is_single: bool = False  # of one thing, which not every run has
 
     def within(self, run: str) -> str:
@@ -55,7 +55,7 @@ ALL: Final = (
     EveryPage("queue", "queue?run={run}", empty="bare"),
     EveryPage("gpus", "gpus?run={run}", run="gpus", empty="day"),
     EveryPage("plugins", "plugins?run={run}", empty="bare"),
-    EveryPage("compare", "compare?run={run}&run=other"),
+    EveryPage("compare", "compare?run={run}&run=other", empty=""),
     EveryPage("decisions", "decisions?run={run}", empty="bare"),
 )
 PAGES: Final = tuple(page for page in ALL if page.name in MODULES)

@@ -24,7 +24,7 @@ from tests.browser.page_runs import page_server
 from tests.pages.browser_check import find_chromium
 from tests.web.served import Served
 
-__all__ = ["FOLDER", "FONTS", "STATES", "font_widths", "is_like", "picture_of", "told_apart"]
+__all__ = ["FOLDER", "FONTS", "font_widths", "is_like", "picture_of", "states", "told_apart"]
 
 FOLDER: Final = Path(__file__).parent / "pictures"
 FONTS: Final = FOLDER / "fonts.txt"
@@ -41,8 +41,13 @@ WIDTHS: Final = """() => ["system-ui", "ui-monospace, monospace"].map((family) =
     return context.measureText("Which node fits? 0123456789").width.toFixed(2);
 }).join(" ")"""
 WAITING: Final = """() => document.querySelector("main h1") && document.querySelector("main .skeleton")
-    && !document.querySelector(".part[aria-busy=true] .body:empty")"""
+    && !document.querySelector(".part[aria-busy=true] .body:empty, .long-table:not(:has(.skeleton))")"""
 BUSY: Final = {"code": "too_busy", "message": "64 questions are being answered", "hint": "try again in a moment"}
+
+
+def states(case: EveryPage) -> list[str]:
+    """Those that there are pictures of."""
+    return [state for state in STATES if state != "empty" or case.empty]
 
 
 def picture_of(look: Look, case: EveryPage, state: str) -> Image.Image:
@@ -132,7 +137,7 @@ def font_widths(page: Page) -> str:
 def _make(browser: Browser, server: Served, cases: Sequence[EveryPage]) -> None:
     FOLDER.mkdir(exist_ok=True)
     for case in cases:
-        for state in STATES:
+        for state in states(case):
             look = Look(browser, f"http://127.0.0.1:{server.port}", server.token)
             look.expected.add("Failed to load resource")
             path = FOLDER / f"{case.name}-{state}.png"
