@@ -179,3 +179,18 @@ def test_only_the_present_is_explained_and_by_the_scheduler(told: tuple[str, lis
     assert (past.status, past.code) == (404, "not_recorded")
     assert (other.status, other.code) == (404, "no_such_pod")
     assert (nowhere.status, nowhere.code) == (404, "no_such_node")
+
+
+def test_a_mistake_of_the_server_is_told_as_every_failure_is_and_logged(
+    told: tuple[str, list[Event]], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def ask(question: WhyQuestion) -> dict[str, Any]:
+        return {question.namespace: object()}  # nothing that JSON could hold
+
+    sources = LiveSources(fed(told[1], StillClock()).history, StillClock(), ask)
+    with served_sources(sources) as live:
+        reply = live.ask("/runs/live/why/default/never-huge-0")
+        assert live.ask("/runs").status == 200
+    assert (reply.status, reply.code) == (500, "failed")
+    assert "a question was not answered" in caplog.text
+    assert live.token not in caplog.text

@@ -24,7 +24,7 @@ ARROW: Final = "application/vnd.apache.arrow.stream"
 STATUSES: Final = {
     "400": "something is wrong with the question", "401": "no token, or a wrong one", "403": "not from here",
     "404": "there is no such thing", "406": "not in this form", "409": "several are meant",
-    "429": "too many are asking", "503": "it took too long, or the server is ending",
+    "429": "too many are asking", "500": "a mistake of the server", "503": "it took too long, or the server is ending",
 }  # fmt: skip
 
 

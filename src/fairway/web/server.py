@@ -2,9 +2,9 @@
 
 In: requests on 127.0.0.1 and ::1, with the token that was printed; or on another address, over TLS, from whoever the
 doorkeeper lets in (`PageAccess`). Out: answers of the API, each with headers that let a page do nothing but show them.
-Questions are answered in two threads, tiles in one of their own, questions why by processes; whoever leaves is
-forgotten before their turn comes. So many requests at once, so long a URL, so large an answer, so slow a reader, and no
-more. Nothing is ever changed.
+Questions are answered in two threads, tiles and the ticks of streams in one of their own each, questions why by
+processes; whoever leaves is forgotten before their turn comes. So many requests at once, so long a URL, so large an
+answer, so slow a reader, and no more. Nothing is ever changed.
 """
 
 from __future__ import annotations
@@ -86,9 +86,10 @@ class PageServer:
         self._clock = clock or SystemClock()
         self._questions = ThreadPoolExecutor(2, "questions")
         self._tiles = ThreadPoolExecutor(1, "tiles")
+        self._ticks = ThreadPoolExecutor(1, "ticks")
         self._why = WhyDesk()
         self._streams = EventStreams(
-            sources, self._clock, self._limits.reader_seconds, lambda work: self._in(self._questions, work)
+            sources, self._clock, self._limits.reader_seconds, lambda work: self._in(self._ticks, work)
         )
         self._access: PageAccess | None = None
         self._doors: dict[str, FrontDoor] = {}
@@ -142,7 +143,7 @@ class PageServer:
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
-        for pool in (self._questions, self._tiles):
+        for pool in (self._questions, self._tiles, self._ticks):
             pool.shutdown(wait=True, cancel_futures=True)
 
     @property
@@ -202,6 +203,9 @@ class PageServer:
         except (UserError, RecordError) as error:
             what, hint = (error.what, error.hint) if isinstance(error, UserError) else (str(error), "")
             return _failed(PageError(400, "no_answer", what, hint))
+        except Exception:
+            logger.exception("a question was not answered")
+            return _failed(PageError(500, "failed", "the server failed at this question", "its log says where"))
         finally:
             self._num_requests -= 1
 
