@@ -49,6 +49,16 @@ def test_the_only_node_that_fits_needs_no_scores(folder: Folder) -> None:
     assert "TOTAL" not in printed.out
 
 
+def test_of_many_nodes_some_are_looked_at_and_who_was_passed_by_may_score_more(folder: Folder) -> None:
+    nodes = [node(f"n{number:03}", cpu=2 if number < 100 else 8) for number in range(200)]
+    lines = why(folder, nodes, [pod("p", cpu=1)]).out.splitlines()
+    assert " · best of 100 nodes looked at, of 200 that fit, score " in lines[0]
+    told = "  scored beside all 200 that fit; the decision looked at 100 of them, so others may score more here"
+    assert told in lines
+    few = why(folder, nodes[:100], [pod("p", cpu=1)]).out
+    assert "may score more" not in few
+
+
 def test_few_of_many_nodes_are_shown_and_the_rest_are_counted(folder: Folder) -> None:
     nodes = [node(f"n{number}", cpu=number + 4) for number in range(9)]
     short = why(folder, nodes, [pod("p", cpu=1)])

@@ -14,7 +14,7 @@ SCRIPTS = sorted(
     file.name for file in (resources.files("fairway.web") / "static").iterdir() if file.name.endswith(".js")
 )
 STYLES = ["style.css", "colours.css", "dark.css", "shared.css"]
-MOST_BYTES = 150_000
+MOST_BYTES = 151_000
 MOST_BYTES_OF_A_PAGE = 95_000
 MOST_LINES = 300
 

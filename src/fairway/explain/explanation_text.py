@@ -126,6 +126,10 @@ def _score_lines(about: Explanation, all_nodes: bool) -> list[str]:
     )
     if len(shown) < len(ranked):
         lines.append(f"  and {nodes_text(len(ranked) - len(shown))} more, no better (--all-nodes)")
+    decision = about.verdict.decision
+    if decision is not None and len(ranked) > 1 and totals[ranked[1]] > totals[ranked[0]]:
+        beside = f"scored beside all {len(ranked)} that fit; the decision looked at {decision.num_feasible} of them"
+        lines.append(f"  {beside}, so others may score more here")
     alike = {plugin: next(iter(scores[plugin].values())) for plugin in scores if plugin not in telling}
     if any(alike.values()):
         same = ", ".join(f"{plugin_text(plugin)} {score}" for plugin, score in alike.items() if score)

@@ -36,6 +36,7 @@ export function scores(rows, chosen) {
       marked: row.node === chosen,
     })), { label: "scores of the best nodes, by plugin" }),
     sorted.length > MOST && h("p", { class: "soft" }, `and ${counted(sorted.length - MOST, "node")} more, no better`),
+    best?.node === chosen && sorted.some(({ total }) => (total ?? 0) > (best?.total ?? 0)) && h("p", { class: "soft" }, "the decision looked at some of these nodes only, so others may score more here"),
     best && alike.length > 0 && h("p", { class: "soft" }, `the same on all: ${told(best, alike).join(", ")}`),
   ];
 }
