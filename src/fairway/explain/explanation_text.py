@@ -25,7 +25,7 @@ CUT = "(the scheduler had no time to try everything; fairway why --live does)"
 
 def told_document(about: Explanation, rows: list[dict[str, Any]], lines: list[str]) -> dict[str, Any]:
     """For programs: everything, and what people are told."""
-    return {"headline": _headline(about), "text": lines} | about.document(rows)
+    return about.document(rows) | {"headline": _headline(about), "text": lines}
 
 
 def answer_lines(about: Explanation, all_nodes: bool) -> list[str]:
