@@ -80,9 +80,8 @@ class Desk(PassDemand):
         self.upkeep = Upkeep(self, self._accounting.accounts)
         self._obstructions = Obstructions(self.machine, self.upkeep)
         self.planned = PlannedJobs(cluster, self.machine, self.settings.queues, self.quotas, self.upkeep.entrances)
-        feasibility = Feasibility(cluster, self.machine)
-        self._standings = Standings(self.settings, self.book, self._accounting, self.quotas, feasibility)
-        self._standings.tells_turns = self.world.tells_turns
+        known = (self.settings, self.book, self._accounting, self.quotas)
+        self._standings = Standings(*known, Feasibility(cluster, self.machine), self.world.tells_turns)
         self._lodgers = Lodgers(self)
         self._rooms = AttemptRooms(self, self._lodgers, self.planned, self.upkeep)
         self._attempts = Attempts(self, self._rooms, self._lodgers, self._take_back)

@@ -40,14 +40,16 @@ class Standings:
         accounting: Accounting,
         quotas: Quotas,
         feasibility: Feasibility,
+        tells_turns: bool,
     ) -> None:
+        """`tells_turns`: is it told how many come before a job, or just that somebody does?"""
         self._settings = settings
         self._admission = Admission(settings, book.cluster)
         self._book = book
         self._accounting = accounting
         self._quotas = quotas
         self._feasibility = feasibility
-        self.tells_turns = True  # is it told how many come before a job, or just that somebody does?
+        self._tells_turns = tells_turns
         self._dependencies = Dependencies(book)
         self._hindered: dict[str, JobStanding] = {}
         self._num_hindered = 0  # so often
@@ -161,7 +163,7 @@ class Standings:
         ahead: dict[str, int] = {}
         self._quotas.count()
         limits_anybody, preempting = self._quotas.limits_anybody, self.preempting
-        tells_turns = self.tells_turns
+        tells_turns = self._tells_turns
         for job in left:
             if limits_anybody and (exceeded := self._quotas.exceeded(job)) is not None:
                 yield job, exceeded
