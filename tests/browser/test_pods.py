@@ -186,7 +186,7 @@ def test_the_life_of_a_pod_shows_every_attempt(look: Look, api: Served) -> None:
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
     until(page, lambda: page.locator("main h2").inner_text().startswith("At "), "another moment")
-    assert "attempt=" not in url(page)
+    until(page, lambda: "attempt=" not in url(page), "the URL says so")
 
 
 def test_what_is_copied_is_what_the_command_prints(look: Look, api: Served) -> None:
