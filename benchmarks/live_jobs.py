@@ -33,6 +33,7 @@ from tests.kube.jobs import bound, plain
 
 NAMESPACES = ("team-a", "team-b", "team-c")
 NODES = 50
+PODS_OF_A_NODE = 20
 PATIENCE = 300.0
 TURNS = (True, False, False, True)
 """With queues and without, so that a machine that is busier by and by is no advantage to either."""
@@ -51,6 +52,8 @@ def main() -> int:
     )
     parser.add_argument("--ledger", metavar="URL", help="let the scheduler keep one")
     options = parser.parse_args()
+    if options.beside > NODES * PODS_OF_A_NODE:
+        parser.error(f"--beside: at most {NODES * PODS_OF_A_NODE:,}, which is what the nodes hold")
     with tempfile.TemporaryDirectory(prefix="fairway-jobs-") as folder:
         plane = ControlPlane(Path(folder))
         plane.start()
