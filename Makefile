@@ -27,7 +27,7 @@ test: check ## everything CI checks: make check, then the tests; some also on th
 	$(BIN)/python -m nox --session edges -- --numprocesses $(WORKERS) --dist worksteal
 
 browser: ## Debian's chromium, with which tests look at pages, if it is not there yet
-	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } || \
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } || \
 		{ echo "no chromium: install it in your system's way; without it tests of pages are skipped" >&2; exit 1; }
 
 database: ## Debian's PostgreSQL, in which tests keep a ledger, if it is not there yet
