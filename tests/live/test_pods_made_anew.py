@@ -321,29 +321,30 @@ def test_what_the_server_refuses_is_told_once_and_tried_again() -> None:
     assert "exceeded quota: small" in next(each.words for each in told if each.reason == "PodNotMade")
 
 
-def test_somebody_else_s_pod_of_that_name_is_left_alone() -> None:
-    case = Failing()
-    other = bare_pod("it")
-    other["metadata"]["annotations"] = {}
+class Preceded(Failing):
+    """Somebody else makes a pod of that name first, and takes it away some time later."""
 
-    def refuse(pod: Json) -> Answer | None:
-        if not case.server.made and "it" not in case.server.pods and not seen:
-            seen.append(case.server.come(other)["metadata"]["uid"])
+    def __init__(self) -> None:
+        super().__init__()
+        self.uid = ""
+        self.server.refuses = self.precede
+
+    def precede(self, pod: Json) -> Answer | None:
+        if not self.server.made and "it" not in self.server.pods and not self.uid:
+            other = bare_pod("it")
+            other["metadata"]["annotations"] = {}
+            self.uid = self.server.come(other)["metadata"]["uid"]
         return None
 
-    seen: list[str] = []
-    case.server.refuses = refuse
-
-    plain_tick = case.tick
-
-    def tick(number: int, life: Life) -> None:
-        plain_tick(number, life)
+    def tick(self, number: int, life: Life) -> None:
+        super().tick(number, life)
         if number == 60:
-            assert case.server.pods["it"]["metadata"]["uid"] == seen[0]
-            case.server.vanish("it")
+            assert self.server.pods["it"]["metadata"]["uid"] == self.uid
+            self.server.vanish("it")
 
-    case.tick = tick  # type: ignore[method-assign]
-    done, _, told = run_virtually(played(case))
+
+def test_somebody_else_s_pod_of_that_name_is_left_alone() -> None:
+    done, _, told = run_virtually(played(Preceded()))
     assert [each.words for each in told if each.reason == "PodNotMade"] == [
         "pod it is not made anew, and will be tried again: another pod has its name"
     ]
